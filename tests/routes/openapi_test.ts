@@ -119,14 +119,14 @@ Deno.test("each area has a document of its own, complete and much smaller than t
     requireResolved(body);
     for (const [kind, named] of Object.entries<object>(body.components)) {
       for (const [key, part] of Object.entries(named)) {
-        assert.deepEqual(part, partAt(["components", kind, key]));
+        assert.equal(JSON.stringify(part), JSON.stringify(partAt(["components", kind, key])));
         const isUsed = kind === "securitySchemes" || text.includes(`"#/components/${kind}/${key}"`);
         assert.ok(isUsed, `${name} does not use ${kind} ${key}`);
       }
     }
     for (const [path, operations] of Object.entries<Record<string, Operation>>(body.paths)) {
       for (const [method, operation] of Object.entries(operations)) {
-        assert.deepEqual(operation, partAt(["paths", path, method]));
+        assert.equal(JSON.stringify(operation), JSON.stringify(partAt(["paths", path, method])));
         found.push(operation.operationId);
       }
     }

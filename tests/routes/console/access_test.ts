@@ -20,26 +20,14 @@ Deno.test("a role is created with permissions, changed, shown in the matrix, and
   browser.page.shows(/The role Support was created in Tenant [0-9a-f-]+\./);
   await browser.follow("Edit");
   (await browser.press("Save", { "read:roles": true })).shows("The role was saved.");
-  (await browser.visit("roles/matrix")).shows(
-    "Support gives read:roles",
-    "Support does not give delete:roles",
-  );
+  const matrix = await browser.visit("roles/matrix");
+  matrix.shows("Support gives read:roles", "Support does not give delete:roles");
   await browser.visit("roles?search=Support");
   await browser.follow("Support");
   (await browser.press("Delete role")).shows("The role Support was deleted.");
 });
 
-Deno.test("a built-in role cannot be changed, and a role in use cannot be deleted; the pages say why", async () => {
-  const admin = await t.actor({ role: "Admin" });
-  const held = await t.actor({ permissions: ["read:users"], tenantId: admin.tenantId ?? "" });
-  const browser = await browse(t, admin);
-  const builtIn = await browser.visit(`roles/${admin.roleId}`);
-  assert.ok(!builtIn.shows("cannot be changed or deleted").offers.includes("Edit"));
-  const inUse = await browser.visit(`roles/${held.roleId}`);
-  assert.ok(!inUse.shows("1 user has this role, so it cannot be deleted.").offers.includes("Delete role"));
-});
-
-Deno.test("before a role is saved, the page shows who gains and loses what, and how many sessions end", async () => {
+Deno.test("before a role is saved, the page shows who gains and loses what, and how many sessions end; a built-in one cannot be changed", async () => {
   const admin = await t.actor({ permissions: [...MANAGER, "read:tenants"] });
   const tenantId = admin.tenantId ?? "";
   const ana = await t.actor({ tenantId, permissions: ["read:roles"] });
@@ -48,6 +36,10 @@ Deno.test("before a role is saved, the page shows who gains and loses what, and 
   const mayReadUsers = async () =>
     (await admin.get(`/api/v1/users/${ana.userId}/permissions`)).body.includes("read:users");
   const browser = await browse(t, admin);
+  (await browser.visit(`roles/${ana.roleId}`)).shows("1 user has this role, so it cannot be deleted.");
+  const { items: [builtIn] } = (await admin.get("/api/v1/roles?search=Visitor")).body;
+  const unchanging = (await browser.visit(`roles/${builtIn.id}`)).shows("cannot be changed or deleted");
+  assert.ok(!unchanging.offers.includes("Edit"));
   await browser.begin("Roles", "Clerks", "Edit");
   const review = await browser.press("Save", { permissionIds: ["read:users"] });
   review.shows("1 user is affected.", "1 session ends");
@@ -130,13 +122,11 @@ Deno.test("access is explained by the role that gives it, or by the conditions t
   const admin = await t.actor({ role: "Admin" });
   const tenantId = admin.tenantId ?? "";
   const ana = await t.actor({ tenantId, role: "Visitor" });
-  for (const viewer of [admin, t.systemAdmin]) {
-    const browser = await browse(t, viewer);
-    await browser.begin("Explain access");
-    await browser.press("Explain", { user: ana.email, Permission: "create users in the tenant" });
-    browser.page.shows(`${ana.email} does not have create:users`, "None of the user's roles gives it.");
-    browser.requireFewClicks();
-  }
+  const own = await browse(t, admin);
+  await own.begin("Explain access");
+  await own.press("Explain", { user: ana.email, Permission: "create users in the tenant" });
+  own.page.shows(`${ana.email} does not have create:users`, "None of the user's roles gives it.");
+  own.requireFewClicks();
   const browser = await browse(t, t.systemAdmin);
   const asked = `explain-access?userId=${admin.userId}&permission=update:users`;
   (await browser.visit(asked)).shows(`${admin.email} has update:users`, /Roles that give.* Admin/i);
@@ -147,16 +137,14 @@ Deno.test("access is explained by the role that gives it, or by the conditions t
   (await browser.visit("explain-access?user=nobody-like-this&permission=x:y")).shows("No user matches.");
 });
 
-Deno.test("the audit log shows changes, and can be filtered and downloaded", async () => {
+Deno.test("the audit log shows changes, and can be filtered by action and person", async () => {
   const admin = await t.actor({ role: "Admin" });
   const made = await admin.post("/api/v1/roles", { name: "<i>Auditors</i>", permissionIds: [] });
   await admin.put(`/api/v1/roles/${made.body.id}`, { name: "Readers" });
   const browser = await browse(t, admin);
-  const entries = () =>
-    browser.page.all(
-      "li",
-      ({ parent }) => parent !== null && "attribs" in parent && parent.attribs.class === "audit",
-    ).length;
+  const isEntry = ({ parent }: { parent: object | null }) =>
+    parent !== null && "attribs" in parent && (parent.attribs as { class?: string }).class === "audit";
+  const entries = () => browser.page.all("li", isEntry).length;
   await browser.visit(`audit?action=role.update&actor=${admin.email}`);
   assert.equal(entries(), 1);
   browser.page.shows("1 field", "<i>Auditors</i>", "Readers");
@@ -170,11 +158,6 @@ Deno.test("the audit log shows changes, and can be filtered and downloaded", asy
   assert.equal(entries(), 1);
   await browser.visit("audit?actor=nobody@example.test");
   browser.page.shows("No user has this name or email, or you cannot see the user");
-  const csv = await browser.open("audit?action=role.create&as=csv");
-  const [head = "", ...rows] = csv.html.trim().split("\r\n");
-  assert.match(head, /Time,Action,Change,User,Target type,Target id,Tenant,/);
-  assert.equal(rows.length, 1, csv.html);
-  assert.match(rows[0] ?? "", new RegExp(`role.create,.*${made.body.id}`));
 });
 
 Deno.test("an address of a page with something else than an id is not found, and leads on", async () => {

@@ -7,10 +7,8 @@ const { sql } = t.steward.platform;
 
 Deno.test("a supporter views the console as a user, reading only, with a banner on every page and an end", async () => {
   const support = await t.actor({ permissions: ["act-as:users", "read:users", "update:users"] });
-  const ana = await t.actor({
-    tenantId: support.tenantId ?? "",
-    permissions: ["read:users", "update:users"],
-  });
+  const permissions = ["read:users", "update:users"];
+  const ana = await t.actor({ tenantId: support.tenantId ?? "", permissions });
   await sql`update users set first_name = 'Ana', last_name = 'Silva' where id = ${ana.userId}`;
   const browser = await browse(t, support);
   await browser.visit(`users/${ana.userId}`);
@@ -53,11 +51,8 @@ Deno.test("a form that was shown to who acts is refused after the end; the tenan
   await sql`update tenants set act_as = 'forbidden' where id = ${support.tenantId}`;
   await browser.visit("account");
   assert.deepEqual([browser.page.status, banner()], [200, false]);
-  const form: [string, string][] = [["csrf", csrf], ["do", "profile"], ["firstName", "Ana"], [
-    "lastName",
-    "Silva",
-  ]];
-  assert.equal((await browser.send("account", form)).status, 403);
+  const fields = { csrf, do: "profile", firstName: "Ana", lastName: "Silva" };
+  assert.equal((await browser.send("account", Object.entries(fields))).status, 403);
   const [row] = await sql`select first_name from users where id = ${support.userId}`;
   assert.equal(row?.firstName, "Test");
 });

@@ -2,12 +2,8 @@ import assert from "node:assert/strict";
 import { type AuditEntry, auditSentence } from "../../../routes/console/components/audit_sentence.tsx";
 import type { Locale } from "../../../routes/console/shared/languages.ts";
 
-const TENANT = "0199aaaa-0000-7000-8000-000000000001";
-const ANA = "0199aaaa-0000-7000-8000-000000000002";
-const BILLING = "0199aaaa-0000-7000-8000-000000000003";
-const SALES = "0199aaaa-0000-7000-8000-000000000004";
-const BRUNO = "0199aaaa-0000-7000-8000-000000000005";
-const JOB = "0199aaaa-0000-7000-8000-0000deadbeef";
+const idOf = (n: number) => `0199aaaa-0000-7000-8000-${String(n).padStart(12, "0")}`;
+const [TENANT = "", ANA = "", BILLING = "", SALES = "", BRUNO = "", JOB = ""] = [1, 2, 3, 4, 5, 6].map(idOf);
 const names = {
   [ANA]: "Ana",
   [BILLING]: "Billing",
@@ -134,13 +130,10 @@ Deno.test("names are links to the pages that the viewer may open", () => {
     parts("en", change, permissions, tenantId).flatMap(({ href }) => href ?? []);
   assert.deepEqual(links(["read:users", "read:roles"]), [`audit?actor=${ANA}`, `roles/${BILLING}`]);
   assert.deepEqual(links(["read:users"]), [`audit?actor=${ANA}`]);
-  assert.deepEqual(
-    links(["read:users", "read:roles"], SALES),
-    [`audit?actor=${ANA}`],
-    "another tenant's role",
-  );
+  const elsewhere = links(["read:users", "read:roles"], SALES);
+  assert.deepEqual(elsewhere, [`audit?actor=${ANA}`], "another tenant's role");
   const deleted = parts("en", entry("role.delete", BILLING, { before: { name: "Billing" } }));
   assert.equal(deleted.at(-1)?.href, undefined, "a deleted role has no page");
   const ran = parts("en", entry("job.retry", JOB));
-  assert.deepEqual(ran.filter(({ href }) => href).map(({ text }) => text), ["Ana", "…deadbeef"]);
+  assert.deepEqual(ran.filter(({ href }) => href).map(({ text }) => text), ["Ana", "…00000006"]);
 });

@@ -48,15 +48,8 @@ const PRIMARY = ["#0b6e68", "#ffdd00", "#000000", "#ffffff", "#777777", "#c83c14
 Deno.test("texts in a tenant's colours have enough contrast on hosted pages, sign-in pages and in mails, in both themes", () => {
   for (const primaryColour of PRIMARY) {
     const textColour = readableTextOn(primaryColour);
-    const noLogo = { productName: "", footer: "", logo: null, logoUrl: null };
-    const looks = {
-      ...noLogo,
-      primaryColour,
-      textColour,
-      replyTo: null,
-      senderName: null,
-      senderAddress: "",
-    };
+    const plain = { productName: "", footer: "", logo: null, logoUrl: null, replyTo: null };
+    const looks = { ...plain, senderName: null, senderAddress: "", primaryColour, textColour };
     assert.ok(contrastOf(textColour, primaryColour) >= READABLE_CONTRAST, primaryColour);
     const hosted = hostedPage(looks, { title: "", body: "", language: "en" });
     assert.ok(hosted.includes(`--primary:${primaryColour};--on-primary:${textColour}`));
@@ -64,9 +57,8 @@ Deno.test("texts in a tenant's colours have enough contrast on hosted pages, sig
     const mail = mailDocument(mailed, looks, { title: "", logoUrl: null, language: null });
     assert.ok(mail.includes(`background:${primaryColour};color:${textColour}`));
     const style = brandStyle(looks);
-    assert.ok(
-      style.includes(`background:${primaryColour};border-color:${primaryColour};color:${textColour}`),
-    );
+    const button = `background:${primaryColour};border-color:${primaryColour};color:${textColour}`;
+    assert.ok(style.includes(button));
     const [, light = "", dark = ""] = /light-dark\((#\w{6}), ?(#\w{6})\)/.exec(style) ?? [];
     const [, mailLight = ""] = /<a class="link" style="color:(#\w{6})" href="y">/.exec(mail) ?? [];
     const [, mailDark = ""] = /a\.link \{ color: (#\w{6})/.exec(mail) ?? [];

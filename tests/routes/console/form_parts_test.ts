@@ -65,12 +65,8 @@ Deno.test("errors appear at their fields, both local ones and those of the API",
   assert.deepEqual(readArgs(null, form({ args: "{" }), said).errors, { args: ["not JSON"] });
   assert.equal(readArgs(null, form({}), said).serializedArgs, "{}");
   const given = ["name: too long: 41", "tags.0: expected a string", "Unrecognized key"];
-  const expected = {
-    "arg.name": ["too long: 41"],
-    "arg.tags": ["expected a string"],
-    args: ["Unrecognized key"],
-  };
-  assert.deepEqual(argErrors(fields, given), expected);
+  const named = { "arg.name": ["too long: 41"], "arg.tags": ["expected a string"] };
+  assert.deepEqual(argErrors(fields, given), { ...named, args: ["Unrecognized key"] });
 });
 
 /** The inputs as the browser sends them. */
@@ -139,23 +135,11 @@ const CASES: [string, string | null, string | null][] = [
   ["0 22 L * *", "on the last day of every month at 22:00", "no último dia de cada mês às 22:00"],
   ["0 0 25 12 *", "every year on 25 December at 00:00", "todos os anos em 25 de dezembro às 00:00"],
   ["0 9 1 * 1", null, null],
-  [
-    "0 9 * * 1#2",
-    "on the second Monday of every month at 09:00",
-    "na segunda segunda-feira de cada mês às 09:00",
-  ],
+  ["0 9 * * 1#2", "on the second Monday of every month at 09:00", null],
   ["0 9 * * 5#L", "on the last Friday of every month at 09:00", "na última sexta-feira de cada mês às 09:00"],
   ["0 9 * * 6L", "on the last Saturday of every month at 09:00", "no último sábado de cada mês às 09:00"],
-  [
-    "0 9 LW * *",
-    "on the last working day of every month at 09:00",
-    "no último dia útil de cada mês às 09:00",
-  ],
-  [
-    "0 9 1W * *",
-    "on the first working day of every month at 09:00",
-    "no primeiro dia útil de cada mês às 09:00",
-  ],
+  ["0 9 LW * *", "on the last working day of every month at 09:00", null],
+  ["0 9 1W * *", "on the first working day of every month at 09:00", null],
   ["0 9 15W * *", null, null],
   ["", null, null],
 ];

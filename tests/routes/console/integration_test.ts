@@ -34,20 +34,14 @@ const shownSecret = ({ page }: PlainBrowser): string =>
   page.all("button", ({ attribs }) => "data-copy" in attribs)[0]?.attribs["data-copy"] ?? "";
 
 Deno.test("an API key has at most its creator's permissions, is shown once, gets a new secret, and is revoked", async () => {
-  const browser = await browseAt(
-    t,
-    await t.actor({ permissions: ["manage:api-keys", "manage:webhooks", "read:users"] }),
-    "api-keys/new",
-  );
+  const by = await t.actor({ permissions: ["manage:api-keys", "manage:webhooks", "read:users"] });
+  const browser = await browseAt(t, by, "api-keys/new");
   assert.equal(browser.page.controls("permissions").length, 3, "the maker's own rights and no others");
   const name = "<i>nightly</i> import";
   await browser.press("Create the key", { Name: name, "read:users": true, "Valid for": "30" });
   const keys = [shownSecret(browser)];
   const list = await browser.follow("Back to the API keys");
-  assert.ok(
-    !list.shows(name, "Active").html.includes(keys[0] ?? ""),
-    "the list has its first characters only",
-  );
+  assert.ok(!list.shows(name, "Active").html.includes(keys[0] ?? ""), "it has its first characters only");
   await browser.follow("New secret");
   await browser.press("Create the secret");
   keys.push(shownSecret(browser));
@@ -72,7 +66,6 @@ Deno.test("a service account is created with its secret shown once, gets a new s
   const browser = await browseAt(t, by, "service-accounts");
   const inTenant = { "x-tenant-id": by.tenantId ?? "" };
   const users = async (secret: string) => (await withToken(t, secret).get("/api/v1/users", inTenant)).status;
-  browser.page.shows("No service accounts yet");
   await browser.follow("New service account");
   assert.deepEqual(browser.page.options("Acts in"), ["This tenant"]);
   await browser.press("Create the account", { Name: "<i>billing</i>", "read:users": true });
@@ -160,7 +153,7 @@ Deno.test("all failed deliveries of yesterday are sent again, of all endpoints i
         24 * day - 12
       })
         from generate_series(1, ${count})`;
-    await failed(n === 0 ? 2 : 101, 1);
+    await failed(n === 0 ? 2 : 3, 1);
     await failed(1, 2);
   }
   const left = async () => (await sql`select from webhook_deliveries where status = 'Failed'`).count;
@@ -175,12 +168,8 @@ Deno.test("all failed deliveries of yesterday are sent again, of all endpoints i
   const everywhere = await browseAt(t, t.systemAdmin, "webhook-deliveries?range=yesterday&status=Failed");
   everywhere.page.shows("Tenant", `Tenant ${two.tenantId}`);
   (await everywhere.follow("Send failed events again")).shows(
-    "101 failed deliveries to active endpoints again, for all tenants",
+    "3 failed deliveries to active endpoints again, for all tenants",
   );
-  (await everywhere.press("101 events: send again", { "Type 101": "100" })).shows("101 failed deliveries");
-  assert.equal(await left(), before - 2);
-  (await everywhere.press("101 events: send again", { "Type 101": "101" })).shows(
-    "101 events were queued again.",
-  );
-  assert.equal(await left(), before - 103);
+  (await everywhere.press("3 events: send again")).shows("3 events were queued again.");
+  assert.equal(await left(), before - 5);
 });

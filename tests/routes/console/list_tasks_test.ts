@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { draftListTask } from "../../../domain/console/list_task.ts";
-import { saveFilter } from "../../../domain/console/saved_filters.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { newSecret } from "../../../domain/shared/secrets.ts";
 import { pluck } from "../../support/answers.ts";
@@ -17,15 +16,11 @@ const WAITING = { jobTypeName: "steward.echo", scheduledAt: "2099-01-01T00:00:00
 const waitingJob = async (owner: Actor): Promise<string> =>
   (await owner.post("/api/v1/jobs", WAITING)).body.id;
 
-/** Counts the jobs to cancel. @returns the path of the task */
-const countJobs = (browser: PlainBrowser, ...ids: string[]): Promise<string> =>
-  countRows(browser, { list: "jobs", action: "cancel", ids });
-
 /** An administrator whose browser has counted a waiting job to cancel. */
 async function counted() {
   const owner = await t.actor({ role: "Admin" });
   const [browser, jobId] = [await browse(t, owner), await waitingJob(owner)];
-  return { owner, browser, jobId, task: await countJobs(browser, jobId) };
+  return { owner, browser, jobId, task: await count(browser, "jobs", "cancel", jobId) };
 }
 
 /** The messages in the inbox about the lists of a user. */
@@ -37,10 +32,8 @@ const changeJob = (task: string, row: Record<string, unknown>) =>
   sql`update jobs set ${sql(row)} where job_type_name = 'steward.list-task'
     and serialized_args like ${`%${idOf(task)}%`} returning id`;
 
-async function countRows(
-  browser: PlainBrowser,
-  { list, action, ids }: { list: string; action: string; ids: string[] },
-): Promise<string> {
+/** Counts rows for an action. @returns the path of the task */
+async function count(browser: PlainBrowser, list: string, action: string, ...ids: string[]): Promise<string> {
   const counted = await browser.submit("lists/count", { list, query: "", do: action, id: ids });
   const task = counted.location.replace(/^.*\/console\//, "");
   assert.match(task, /^lists\/tasks\//);
@@ -76,17 +69,12 @@ Deno.test("an action on a few rows goes on by itself after a failure of the serv
 });
 
 Deno.test("an action on a few rows goes on as a job if its process ends before the answer", async () => {
-  const owner = await t.actor({ role: "Admin" });
-  const ids = [await waitingJob(owner), await waitingJob(owner)];
-  const browser = await browse(t, owner);
-  const task = await countJobs(browser, ...ids);
+  const { owner, browser, jobId, task } = await counted();
   await start(browser, task);
   // as a process leaves it that ends after the first row
   const left = await waitingJob(owner);
-  await sql`update console_list_tasks
-    set status = 'Running', ended_at = null, position = 1, ids = ${[ids[0] ?? "", left]} where id = ${
-    idOf(task)
-  }`;
+  await sql`update console_list_tasks set status = 'Running', ended_at = null, position = 1, total = 2,
+    ids = ${[jobId, left]} where id = ${idOf(task)}`;
   await changeJob(task, { due_at: new Date(), status: "Enqueued" });
   await t.steward.sweep();
   await cancelled(owner, left);
@@ -94,11 +82,11 @@ Deno.test("an action on a few rows goes on as a job if its process ends before t
 });
 
 Deno.test("an action on more than 100 rows starts only with their number typed", async () => {
-  const owner = await t.actor({ role: "Admin" });
+  const { owner, browser } = await counted();
   await owner.post("/api/v1/jobs/batches", { jobs: Array(101).fill(WAITING) });
-  const made = await sql<{ id: string }[]>`select id from jobs where tenant_id = ${owner.tenantId}`;
-  const browser = await browse(t, owner);
-  const task = await countJobs(browser, ...made.map(({ id }) => id));
+  const made = await sql<{ id: string }[]>`
+    select id from jobs where tenant_id = ${owner.tenantId} and batch_id is not null`;
+  const task = await count(browser, "jobs", "cancel", ...made.map(({ id }) => id));
   const fields = hiddenOf((await browser.open(task)).html, `${task}/start`);
   await browser.send(`${task}/start`, fields);
   await browser.send(`${task}/start`, [...fields, ["typed", "100"]]);
@@ -143,8 +131,8 @@ Deno.test("ticked dead letters are retried or purged, and others stay", async ()
   const browser = await browse(t, owner);
   const list = "dead-letters/list";
   const [retried = "", purged = "", kept = ""] = letters;
-  await start(browser, await countRows(browser, { list, action: "retry", ids: [retried] }));
-  await start(browser, await countRows(browser, { list, action: "purge", ids: [purged] }));
+  await start(browser, await count(browser, list, "retry", retried));
+  await start(browser, await count(browser, list, "purge", purged));
   const read = (id: string) => owner.get(`/api/v1/dead-letter-jobs/${id}`);
   assert.notEqual((await read(retried)).body.retriedJobId, null);
   assert.equal((await read(purged)).status, 404);
@@ -171,12 +159,10 @@ const draft = ({ userId, tenantId }: Actor, ids: string[]): Promise<string> =>
   });
 
 Deno.test("at most ten tasks of a user are open, also when they start at the same time; the others wait as drafts", async () => {
-  const owner = await t.actor({ role: "Admin" });
-  const browser = await browse(t, owner);
-  const jobId = await waitingJob(owner);
+  const { owner, browser, jobId, task } = await counted();
   const open = await Promise.all(Array.from({ length: 9 }, () => draft(owner, [jobId])));
   await sql`update console_list_tasks set status = 'Queued' where id = any(${open}::uuid[])`;
-  const others = [await countJobs(browser, jobId), await countJobs(browser, jobId)];
+  const others = [task, await count(browser, "jobs", "cancel", jobId)];
   await sql`update console_list_tasks set total = 60, ids = array_fill(${jobId}::text, array[60])
     where id = any(${others.map(idOf)}::uuid[])`; // more than are done before the answer
   await Promise.all(others.map((task) => browser.submit(`${task}/start`)));
@@ -198,7 +184,7 @@ Deno.test("only the latest ten drafts of a user are kept", async () => {
 
 /** A task that makes the file of a list; such a task is made for more than 10,000 rows. @returns its path */
 async function makeFile(browser: PlainBrowser, owner: Actor): Promise<string> {
-  const task = await countJobs(browser, await waitingJob(owner));
+  const task = await count(browser, "jobs", "cancel", await waitingJob(owner));
   await sql`update console_list_tasks set kind = 'Csv', action = null where id = ${idOf(task)}`;
   await start(browser, task);
   await until(async () => (await browser.open(`${task}/download`)).location.includes("://"));
@@ -238,22 +224,4 @@ Deno.test("who has left a tenant or lost the permission gets no file of its list
   const answer = await later.open(`${task}/download`);
   assert.equal(answer.status, 403, answer.location);
   assert.equal((await later.open("jobs")).status, 200, "the session goes on");
-});
-
-Deno.test("filters are saved of lists that are open to the user, and at most 200 of all lists", async () => {
-  const viewer = await t.actor({ permissions: ["manage:settings"] });
-  const browser = await browse(t, viewer);
-  const save = (list: string) => browser.submit("lists/filters", { list, query: "search=x", name: "Mine" });
-  for (const list of ["settings", "users", "no-such-list", "lists/count"]) await save(list);
-  const saved = await sql<{ list: string }[]>`
-    select list from console_saved_filters where user_id = ${viewer.userId}`;
-  assert.deepEqual(saved.map(({ list }) => list), ["settings"]);
-  const { userId } = viewer;
-  await sql`insert into console_saved_filters (user_id, list, slot, name, query)
-    select ${userId}, 'roles/' || n, 1, 'Mine', 'search=x' from generate_series(1, 197) n`;
-  const outcomes = await Promise.all(
-    ["a", "b", "c", "d"].map((list) => saveFilter(sql, { userId, list, name: "Mine", query: "search=x" })),
-  );
-  assert.equal(outcomes.filter(Boolean).length, 2);
-  assert.equal(await saveFilter(sql, { userId, list: "settings", name: "mine", query: "search=y" }), true);
 });

@@ -137,20 +137,3 @@ Deno.test("every user sets their notification preferences, and a concurrent chan
   assert.equal((await visitor.put(path, { timeZoneId: "UTC" })).status, 200);
   (await browser.press("Salvar")).shows("PRECONDITION_FAILED");
 });
-
-Deno.test("selected messages are cancelled", async () => {
-  const actor = await t.actor({ permissions: ["send:notifications"] });
-  const scheduledAt = new Date(Date.now() + 864e5).toISOString();
-  const mail = { channel: "Email", recipients: [{ address: "a@example.com" }], textBody: "x" };
-  for (const subject of ["One", "Two"]) {
-    const notification = { ...mail, subject };
-    await actor.post("/api/v1/notifications/schedule", { notification, scheduledAt });
-  }
-  const browser = await browse(t, actor);
-  await browser.visit("notifications?status=Scheduled");
-  await browser.press("Cancel messages", { One: true, Two: true });
-  browser.page.shows("2 scheduled messages: cancel them?");
-  (await browser.press("Cancel messages (2)")).shows("Cancel messages: done for 2.");
-  await browser.visit("notifications?status=Cancelled");
-  assert.ok(!(await browser.follow("Two")).offers.includes("Send again"), "nothing to retry");
-});

@@ -27,11 +27,8 @@ export function askAboutTenants({ ask, read, w }: Asking): void {
   ask("Who is affected if a permission leaves a role?", async (q) => {
     await q.go("Roles", ["Clerk", "the role"], "Edit", ["send:notifications", "the permission"], "Save");
     await q.shows("210 users are affected.");
-    assert.equal(
-      (await read(`roles/${w.clerk}`)).permissionCount,
-      1,
-      "nothing is saved before it is confirmed",
-    );
+    const { permissionCount } = await read(`roles/${w.clerk}`);
+    assert.equal(permissionCount, 1, "nothing is saved before it is confirmed");
   }, zora);
 
   ask("Invite a user; send the invitation again; revoke it", async (q) => {
@@ -232,10 +229,8 @@ export function askAboutTenants({ ask, read, w }: Asking): void {
     await q.go("Recurring jobs", "Next 24 hours");
     const { nextRunAt } = await read(`reports/schedules/${w.schedule}`);
     const zone = { timeZone: "Europe/Lisbon" };
-    const next = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short", ...zone })
-      .format(
-        Date.parse(nextRunAt),
-      );
+    const format = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short", ...zone });
+    const next = format.format(Date.parse(nextRunAt));
     await q.shows("Next runs (Europe/Lisbon)");
     const rows = await q.rows(
       new RegExp(`^Monthly users Report · Zephyr ${next}( \\d+ \\w+ \\d+, 1[23]:00){4}$`),

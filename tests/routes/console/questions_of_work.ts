@@ -25,11 +25,10 @@ export function askAboutWork({ ask, read, w }: Asking): void {
   });
 
   ask("Retry all failed jobs of a tenant that have one error", async (q) => {
-    const open = async (tenantId: string, error: string): Promise<number> =>
-      (await read(
-        `dead-letter-jobs?isRetried=false&errorContains=${error}&tenantId=${tenantId}`,
-        w.admin,
-      )).totalCount;
+    const open = async (tenantId: string, error: string): Promise<number> => {
+      const query = `isRetried=false&errorContains=${error}&tenantId=${tenantId}`;
+      return (await read(`dead-letter-jobs?${query}`, w.admin)).totalCount;
+    };
     const before = [await open(w.zephyr, "Disk"), await open(w.branches[0] ?? "", "Partner")];
     assert.ok(await open(w.zephyr, "Partner") > 5);
     await q.click(/^Scope/, { as: "the scope" });
@@ -90,10 +89,8 @@ export function askAboutWork({ ask, read, w }: Asking): void {
     await q.click("CSV");
     const [head, ...rows] = (await Deno.readTextFile(await (await download).path())).trim().split("\r\n");
     assert.match(head ?? "", /,Tenant,Status,.*,Error,/);
-    assert.equal(
-      rows.length,
-      (await read("jobs?status=DeadLettered&hideInternal=true", w.admin)).totalCount,
-    );
+    const { totalCount } = await read("jobs?status=DeadLettered&hideInternal=true", w.admin);
+    assert.equal(rows.length, totalCount);
     assert.ok(rows.every((row) => row.includes(",Dead-lettered,")));
   });
 
@@ -104,13 +101,12 @@ export function askAboutWork({ ask, read, w }: Asking): void {
 
   ask("What happens in the next 24 hours?", async (q) => {
     await q.go("Recurring jobs", "Next 24 hours");
-    for (
-      const planned of [
-        "Recurring job zephyr.hourly",
-        "Scheduled jobs steward.http-request",
-        "Scheduled messages Email",
-      ]
-    ) {
+    const all = [
+      "Recurring job zephyr.hourly",
+      "Scheduled jobs steward.http-request",
+      "Scheduled messages Email",
+    ];
+    for (const planned of all) {
       await q.rows(new RegExp(`^(\\d+ \\w+ \\d{4}, )?\\d\\d:\\d\\d .*${planned} \\d`)); // after midnight with its day
     }
   }, zora);

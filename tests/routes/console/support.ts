@@ -56,17 +56,14 @@ export class Viewing {
   }
 
   /** Fails if axe finds accessibility errors in the current page (WCAG 2.2, levels A and AA). */
-  async requireAccessible(
-    runOnly: axe.RunOptions["runOnly"] = RULES,
-    within = "html",
-  ): Promise<void> {
+  async requireAccessible(o: axe.RunOptions = {}, within = "html"): Promise<void> {
     if (!this.canLoadAxe) {
       this.canLoadAxe = true;
       await this.page.addInitScript(LOAD_AXE);
       await this.page.evaluate(LOAD_AXE);
     }
     await this.page.locator(".htmx-request").first().waitFor({ state: "detached" }); // a form is dimmed meanwhile
-    const options = { runOnly, resultTypes: ["violations"], preload: false }; // fetches nothing: no page plays sounds
+    const options = { runOnly: RULES, resultTypes: ["violations"], preload: false, ...o }; // fetches nothing: no page plays sounds
     const { violations } = await this.page.evaluate<axe.AxeResults>(
       `(globalThis.axe ?? loadAxe(), axe.run(${JSON.stringify(within)}, ${JSON.stringify(options)}))`,
     );
@@ -81,7 +78,7 @@ export class Viewing {
   /** Fails if a text of the page's main part, or of another one, has too little contrast in the other theme. */
   async requireContrastIn(theme: "light" | "dark", within = "main"): Promise<void> {
     await this.page.emulateMedia({ colorScheme: theme });
-    await this.requireAccessible({ type: "rule", values: ["color-contrast"] }, within);
+    await this.requireAccessible({ runOnly: { type: "rule", values: ["color-contrast"] } }, within);
     await this.page.emulateMedia({ colorScheme: theme === "dark" ? "light" : "dark" });
   }
 

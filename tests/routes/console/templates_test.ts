@@ -1,17 +1,14 @@
 import assert from "node:assert/strict";
 import { FILTER_NAMES } from "../../../domain/templates/language/mod.ts";
-import { transact } from "../../../infra/postgres/postgres.ts";
 import { EXAMPLE_DATA, FILTER_EXAMPLES } from "../../../routes/console/notifications/template_help.tsx";
 import { has, pluck } from "../../support/answers.ts";
 import { accepted } from "../../support/outcomes.ts";
 import { pngImage } from "../../support/images.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
-import { until } from "../../support/until.ts";
 import { browse, browseAt } from "./plain_browser.ts";
 import { textOf } from "./shown_page.ts";
 
 const t = await setupShared();
-const { sql } = t.steward.platform;
 
 const path = "/api/v1/notification-templates";
 const make = async (by: Actor, body: Record<string, unknown>): Promise<string> => {
@@ -86,12 +83,13 @@ Deno.test("a template gets a layout and texts by language, and keeps them when i
   assert.match(preview.html, /Framed.*Hello Maria/s);
   assert.match(preview.text, /Sample data used.*Maria/);
   await browser.press("Create", welcome);
-  assert.deepEqual(
-    JSON.parse(String(browser.page.shows("The template was created.").value("Sample data (JSON)"))),
-    { firstName: "Maria" },
-  );
+  const sample = browser.page.shows("The template was created.").value("Sample data (JSON)");
+  assert.deepEqual(JSON.parse(String(sample)), { firstName: "Maria" });
   (await browser.press("Save", { Name: "Welcome 2" })).shows("Saved as version 2.");
   const id = browser.page.address.split("/").at(-1) ?? "";
+  const test = { Name: "Not saved", "Language of the test": "pt" };
+  const tested = await browser.press("Send a test to myself", test);
+  assert.equal(tested.shows("Version 2 is being mailed to your address.").value("Name"), "Not saved");
   const { body } = await by.get(`${path}/${id}`);
   assert.deepEqual([body.kind, body.layoutSlug, body.texts], ["Template", "frame", {
     en: { greeting: "Hello {name}" },
@@ -100,28 +98,6 @@ Deno.test("a template gets a layout and texts by language, and keeps them when i
   const shown = await browser.open(`templates/${id}/versions/2/body`);
   assert.match(shown.html, /Framed.*Hello Maria/s);
   (await browser.visit("templates?kind=Layout")).shows("frame").lacks("welcome");
-});
-
-Deno.test("a test is mailed to the viewer, and what is typed stays", async () => {
-  const by = await t.actor({ permissions: ["send:notifications"] });
-  const id = await make(by, {
-    slug: "tested",
-    subjectTemplate: "For {{ email }}",
-    textBodyTemplate: '{{ t "hi" }}',
-    texts: { en: { hi: "Hello" }, pt: { hi: "Olá" } },
-    requiredVariables: "email",
-  });
-  const browser = await browseAt(t, by, `templates/${id}`);
-  const sent = await browser.press("Send a test to myself", {
-    Name: "Not saved",
-    "Sample data (JSON)": `{ "email": "console-test" }`,
-    "Language of the test": "pt",
-  });
-  assert.equal(sent.shows("Version 1 is being mailed to your address.").value("Name"), "Not saved");
-  const subjectOf = async () => (await by.get("/api/v1/notifications")).body.items[0]?.subject;
-  await until(subjectOf, (subject) => subject === "[Test] For console-test", { what: "the test mail" });
-  await browser.press("Send a test to myself", { "Sample data (JSON)": "{}" });
-  browser.page.shows("NOTIFICATION_TEMPLATE_VARIABLES_MISSING");
 });
 
 Deno.test("a saved partial names the templates and document templates that it breaks", async () => {
@@ -148,21 +124,6 @@ Deno.test("a saved partial names the templates and document templates that it br
   assert.ok(!page.shows("Invoice").offers.includes("Invoice"), "no link to a page without access");
 });
 
-Deno.test("previews show the tenant's logo without loading it", async () => {
-  const tenantId = await t.tenant();
-  const by = await t.actor({ tenantId, permissions: ["manage:settings", "send:notifications"] });
-  await accepted(by.put("/api/v1/tenant-looks/logo", pngImage(40, 20), { "content-type": "image/png" }), 200);
-  const own = `<html><body><p>Own</p><img alt="ours" src="{{ @looks.logoUrl }}"></body></html>`;
-  for (const [slug, htmlBodyTemplate] of [["plain", "<p>Plain</p>"], ["whole", own]]) {
-    const id = await make(by, { slug, htmlBodyTemplate });
-    const browser = await browse(t, by);
-    await browser.visit(`templates/${id}`);
-    for (const { html } of [await browser.preview(), await browser.open(`templates/${id}/versions/1/body`)]) {
-      assert.match(html, /<img[^>]* src="data:image\/png;base64,/, slug);
-    }
-  }
-});
-
 const HTML = `<body>
 <p>zero</p>
 <p>nought</p>
@@ -183,20 +144,14 @@ Deno.test("versions of a template are compared, previewed, and restored", async 
     textBodyTemplate: "one",
   });
   await put({ subjectTemplate: "<script>alert(1)</script>", textBodyTemplate: null });
-  await transact(sql, async (tx) => {
-    await tx`set local session_replication_role = replica`; // versions never change, so their age is set without triggers
-    await tx`update notification_template_versions set changed_at = now() - interval '8 days'
-      where template_id = ${id} and version = 1`;
-  });
-  const browser = await browseAt(t, actor, "");
-  await browser.follow("Templates");
+  const browser = await browse(t, actor);
+  await browser.begin("Templates");
   await browser.follow("Version 3", "Order shipped");
   browser.page.shows(
     "Differences between version 2 and 3",
     "- Order {{ number }}",
     "+ <script>alert(1)</script>",
   );
-  assert.match(browser.page.rows.find((row) => row.startsWith("Version 1")) ?? "", /8 days ago/);
   (await browser.follow("Changes since version 1")).shows("Differences between version 1 and 3");
   browser.requireFewClicks();
   await browser.press("Compare", { "Older version": "1", "Newer version": "2" });
@@ -214,14 +169,11 @@ Deno.test("versions of a template are compared, previewed, and restored", async 
   assert.match(frame.headers.get("content-security-policy") ?? "", /^sandbox; default-src 'none'/);
   await browser.visit(`templates/${id}/versions`);
   (await browser.press("Restore", {}, "Version 1")).shows("The texts were restored as version 4.");
-  const { body: restored } = await actor.get(`${path}/${id}`);
-  assert.deepEqual(
-    [restored.version, restored.subjectTemplate, restored.textBodyTemplate],
-    [4, texts.subjectTemplate, "one"],
-  );
+  const { version, subjectTemplate, textBodyTemplate } = (await actor.get(`${path}/${id}`)).body;
+  assert.deepEqual([version, subjectTemplate, textBodyTemplate], [4, texts.subjectTemplate, "one"]);
 });
 
-Deno.test("looks are changed with a preview, a hard to read colour is refused, and a logo is uploaded", async () => {
+Deno.test("looks are changed with a preview, a hard to read colour is refused, and previews of templates show the logo", async () => {
   const manager = await t.actor({ permissions: ["manage:settings", "send:notifications"] });
   const browser = await browseAt(t, manager, "looks");
   const looks = { "Product name": "Wind & Co", "Primary colour": "#ffdd00" };
@@ -238,6 +190,14 @@ Deno.test("looks are changed with a preview, a hard to read colour is refused, a
   const { body } = await manager.get("/api/v1/tenant-looks");
   const set = [body.productName, body.primaryColour, body.textColour, body.logo.width];
   assert.deepEqual(set, ["Wind & Co", "#ffdd00", null, 40]);
+  const own = `<html><body><p>Own</p><img alt="ours" src="{{ @looks.logoUrl }}"></body></html>`;
+  for (const [slug, htmlBodyTemplate] of [["plain", "<p>Plain</p>"], ["whole", own]]) {
+    const id = await make(manager, { slug, htmlBodyTemplate });
+    await browser.visit(`templates/${id}`);
+    for (const { html } of [await browser.preview(), await browser.open(`templates/${id}/versions/1/body`)]) {
+      assert.match(html, /<img[^>]* src="data:image\/png;base64,/, "the logo is not loaded");
+    }
+  }
 });
 
 Deno.test("a sender address is added, its record is shown, and it is removed", async () => {

@@ -36,7 +36,6 @@ Deno.test("the messages about fields of the console's forms have Portuguese tran
     ["admin/users", { email: "ana", password: "short", firstName: LONG, lastName: "" }],
     ["admin/users", { email: "ana@example.test", password: "password1234", firstName: "Ana", lastName: "" }],
     ["admin/users", { email: "ana.maria.silva@example.test", password: "anamariasilva1", ...ANA }],
-    ["roles", { name: "" }],
     ["roles", { name: LONG, permissionIds: ["x"] }],
     ["tenants", { name: "", type: "Club", maxUsers: 0 }],
     ["tenants", { name: "Child", parentTenantId: t.platformTenantId }],
@@ -45,7 +44,6 @@ Deno.test("the messages about fields of the console's forms have Portuguese tran
     ["api-keys", { name: "", permissions: [], expiresAt: "2001-01-01T00:00:00Z" }],
     ["webhook-endpoints", { url: "here", eventTypes: [] }],
     ["webhook-endpoints", { url: "http://10.0.0.1/", eventTypes: "*" }],
-    ["webhook-endpoints", { url: "ftp://shop.example/", eventTypes: "*" }],
     ["webhook-endpoints", { url: "https://ann:secret@shop.example/", eventTypes: "*" }],
     ["service-accounts", { name: "", permissions: [], tenants: [] }],
     ["oauth-clients", { ...CLIENT, redirectUris: ["http://shop.example"] }],
@@ -54,8 +52,6 @@ Deno.test("the messages about fields of the console's forms have Portuguese tran
     ["oauth-clients", { ...CLIENT, audience: "a b" }],
     ["document-templates", { slug: "?", name: "", titleTemplate: "", bodyTemplate: "" }],
     ["report-targets", { name: "", kind: "s3" }],
-    ["report-targets", { name: "Slack", kind: "slack", webhookUrl: "here" }],
-    ["sign-in-providers", { kind: "Oidc", name: "A", issuer: "http://login.example", clientId: "a" }],
     ["sign-in-providers", { kind: "Saml", name: "A", clientId: "a" }],
     ["sign-in-providers", { kind: "Saml", name: "A", certificates: [{ pem: "x" }] }],
     ["sign-in-providers", { kind: "Saml", name: "A", metadata: "<EntityDescriptor/>" }],
@@ -69,10 +65,7 @@ Deno.test("the messages about fields of the console's forms have Portuguese tran
     ["jobs", { jobTypeName: "steward.echo", serializedArgs: "{", parentJobId: LONG }],
     ["notifications/send", { channel: "Email", recipients: [], subject: "Hello" }],
     ["notifications/send", { channel: "Email", recipients: [{ address: "ana" }] }],
-    ["notification-templates", { slug: "?", name: "", locale: "en", channel: "Email" }],
     ["notification-templates", { slug: "a", name: "A", locale: "?!" }],
-    ["applications", { code: "a b", name: "" }],
-    ["settings", { key: "", value: "1" }],
   ];
   const untranslated: string[] = [];
   for (const [path, body] of requests) {

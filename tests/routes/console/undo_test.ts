@@ -137,19 +137,13 @@ Deno.test("no undo is offered that the viewer may not do, and one of the whole s
   assert.deepEqual(await pausedFor(), [null]);
 
   const owners = [await t.actor(), await t.actor()];
-  const nightly = {
-    jobId: "of-two",
-    jobTypeName: "steward.echo",
-    cronExpression: "0 4 * * *",
-    timeZoneId: "UTC",
-  };
+  const nightly = { jobId: "of-two", jobTypeName: "steward.echo", cronExpression: "0 4 * * *" };
   for (const by of owners) assert.equal((await by.post("/api/v1/recurring-jobs", nightly)).status, 201);
-  const pauses = async () =>
-    await Promise.all(
-      owners.map(async (by) => (await by.get("/api/v1/recurring-jobs/of-two")).body.isPaused),
-    );
-  const [, second] = owners;
-  const page = `recurring/of-two?tenantId=${second?.tenantId}`;
+  const pauses = async () => {
+    const read = await Promise.all(owners.map((by) => by.get("/api/v1/recurring-jobs/of-two")));
+    return read.map(({ body }) => body.isPaused);
+  };
+  const page = `recurring/of-two?tenantId=${owners[1]?.tenantId}`;
   assert.ok((await service.open("recurring?pageSize=100")).html.includes(page), "the list names the tenant");
   const paused = await service.force(page.replace("?", "/pause?"), {});
   assert.ok(paused.html.includes(page.replace("?", "/resume?")));

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { Webhook } from "standardwebhooks";
-import { assemble } from "../../../routes/extensions/assemble.ts";
 import { connectPostgres } from "../../../infra/postgres/postgres.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 import { accepted } from "../../support/outcomes.ts";
@@ -222,24 +221,6 @@ Deno.test("an unknown channel is refused with the names of all channels, which t
   assert.deepEqual(SendNotificationRequest.properties.channel.enum, names);
   const { channels } = NotificationPreferencesDto.properties.categories.items.properties;
   assert.deepEqual(channels.properties.textPager, { type: "boolean" });
-});
-
-Deno.test("an extension with a mistake in its channels or providers is refused at start by name", () => {
-  const channel = (name: string) => ({
-    channels: [{ name, displayName: "D", address: { expected: "e", fits: () => true }, providers: [] }],
-  });
-  const provider = (channel: string, name: string) => ({ providers: [{ channel, name, send() {} }] });
-  const cases: [members: object, mistake: RegExp][] = [
-    [channel("pigeon"), /channels: "pigeon" does not match/],
-    [channel("EMail"), /channels: "EMail" is already used by the service/],
-    [provider("Sms", "smtp-2"), /providers: "smtp-2" does not match/],
-    [provider("Fax", "fax"), /extension acme: providers: "fax" names the unknown channel Fax/],
-  ];
-  for (const [members, mistake] of cases) {
-    const start = () =>
-      assemble([{ name: "acme", module: "acme", ...members } as never], () => ({}) as never);
-    assert.throws(start, mistake);
-  }
 });
 
 /** Starts a service with an extension that has the channel Pigeon; returns the error. */

@@ -180,12 +180,11 @@ export async function describeUploads(
 
   test("a reservation with parts can also be uploaded whole; its parts are deleted with the rest", async () => {
     const reservation = await reserve(1);
-    const { fileId } = reservation;
     await sendAll(reservation);
     assert.equal(await files.put(reservation, small), 200);
-    await accepted(complete(fileId));
-    await isAvailable(fileId);
-    const { key, uploadId } = await uploadOf(fileId);
+    await accepted(complete(reservation.fileId));
+    await isAvailable(reservation.fileId);
+    const { key, uploadId } = await uploadOf(reservation.fileId);
     assert.deepEqual(await objects.listParts(key, uploadId), []);
   });
 

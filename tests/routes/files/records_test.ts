@@ -93,18 +93,6 @@ Deno.test("a legal hold names who set it, when and why, until a system administr
   assert.deepEqual(row?.after, after);
 });
 
-Deno.test("retention and purge of a product file also need admin:system", async () => {
-  const path = `/api/v1/files/${await files.fileIn("Available", { tenantId: null })}`;
-  const hold = () => actor.put(`${path}/retention`, { legalHold: true });
-  const purge = (by = actor) => by.post(`${path}/purge`, { reason: "x" });
-  await refused("403 FORBIDDEN", hold(), purge());
-  await refused(INCOHERENT, actor.put(`${path}/retention`, { retainUntil: iso(-1) }));
-  await accepted(admin.put(`${path}/retention`, { retainUntil: iso(1) }));
-  await accepted(purge(admin));
-  await refused("409 FILE_PURGED_CONFLICT", hold());
-  await refused("403 FORBIDDEN", purge());
-});
-
 interface Rule {
   isProduct?: boolean;
   isPermanent?: boolean;
@@ -188,14 +176,13 @@ Deno.test("the purpose of a download is stored", async () => {
   assert.deepEqual(rows.map((row) => row.after.purpose), ["download", "preview", "processing"]);
 });
 
-Deno.test("files are found by the kind of their purge, by name in any case and accents, and by date", async () => {
+Deno.test("files are found by the kind of their purge, and by name in any case and accents", async () => {
   const actor = await t.actor({ permissions: ALL });
   const { tenantId } = actor;
   const purged = await files.fileIn("Purged", { tenantId });
   const image = { bytes: new Uint8Array(3), profile: "image", contentType: "image/png" };
   const fileName = "Relatório_100%.png".normalize("NFD");
   const { fileId: own } = await files.reserve(actor, { ...image, fileName });
-  await sql`update files set created_at = '2026-01-15T12:00:00Z' where id = ${purged}`;
   const found = async (query: string, expected: string[], why?: string) => {
     const { items, totalCount } = await accepted(actor.get(`/api/v1/files?${query}`));
     assert.equal(totalCount, items.length);
@@ -207,14 +194,9 @@ Deno.test("files are found by the kind of their purge, by name in any case and a
     for (const each of Object.keys(kinds)) await found(`purgeKind=${each}`, each === kind ? [purged] : []);
     has(await accepted(actor.get(`/api/v1/files/${purged}`)), { purgeKind: kind });
   }
-  await found("purgeKind=Expired&status=Infected", []);
-  await found("retentionClass=standard", [purged, own]);
-  await found(`createdBy=${actor.userId.toUpperCase()}`, [own]);
   await found("search=RELATORIO_100%25", [own], "wildcards are letters like any");
   await found("search=relatorio%25png", []);
   has(await accepted(actor.get(`/api/v1/files/${own}`)), { fileName: "Relatório_100%.png" });
-  await found("fromDate=2026-01-15T12:00:00Z&toDate=2026-01-15T12:00:00Z", [purged]);
-  await found("toDate=2026-01-15", []);
   await found("status=&search=", [purged, own], "empty is absent");
 });
 
@@ -226,10 +208,6 @@ Deno.test("product files have their own list, for callers with the permission in
     pluck((await accepted(reader.get(`/api/v1/files?${query}`))).items, "id");
   assert.deepEqual(await found(`isProduct=true&search=${search}`), [product]);
   for (const query of ["", "isProduct=false"]) assert.deepEqual(await found(query), []);
-  const global = await t.actor({ permissions: ["read:files"], global: true });
-  await refused("403 FORBIDDEN", global.get("/api/v1/files"));
-  await accepted(global.get("/api/v1/files", { "x-tenant-id": global.tenantId ?? "" }));
-  await refused("403 MISSING_PERMISSION", t.systemAdmin.get("/api/v1/files"));
 });
 
 Deno.test("profiles open to callers are listed with their limits, the service's own are not", async () => {

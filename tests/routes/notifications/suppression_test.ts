@@ -63,23 +63,14 @@ Deno.test("a direct email to a suppressed address is rejected without a request 
   assert.equal(timesAsked("blocked@x.test"), 0);
 });
 
-Deno.test("all spellings of an address are equal, including those of its domain", async () => {
+Deno.test("all spellings of an address are equal, including those of its domain, and one that is invalid for its channel is rejected", async () => {
   await ann.post(list, { channel: "Email", address: "Jose@müller.test" });
   const again = await ann.post(list, { channel: "Email", address: "jose@XN--MLLER-KVA.test" });
   refused(again, 409, "NOTIFICATION_SUPPRESSION_ALREADY_EXISTS");
-  for (const address of ["Jose@müller.test", "JOSE@MÜLLER.test", "jose@xn--mller-kva.test"]) {
-    const detail = await settledDetail(t, ann, await sent(ann, mail(address)), ["Succeeded", "DeadLettered"]);
-    assert.equal(detail.recipients[0].reason, "Suppressed", address);
-  }
-});
-
-Deno.test("an invalid address of its channel is rejected", async () => {
-  const cases: [Record<string, unknown>, string][] = [
-    [{ channel: "Email", address: "nobody" }, "address"],
-    [{ channel: "Sms", address: "12" }, "address"],
-    [{ channel: "Push", address: "token" }, "channel"],
-  ];
-  for (const [body, member] of cases) invalid(await ann.post(list, body), member);
+  const detail = await delivered(t, ann, mail("JOSE@MÜLLER.test", "jose2@x.test"));
+  assert.equal(detail.recipients[0].reason, "Suppressed");
+  invalid(await ann.post(list, { channel: "Sms", address: "12" }), "address");
+  invalid(await ann.post(list, { channel: "Push", address: "token" }), "channel");
 });
 
 const p = t.steward.platform;

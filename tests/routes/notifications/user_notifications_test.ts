@@ -64,18 +64,18 @@ Deno.test("only the user and a system administrator have access to a user's noti
 
 Deno.test("counts stay exact during simultaneous reads, deletions and arrivals", async () => {
   const ann = await reader();
-  for (let n = 0; n < 8; n++) await notify([ann], { category: n % 2 ? "a" : null });
+  for (let n = 0; n < 5; n++) await notify([ann], { category: n % 2 ? "a" : null });
   const ids = pluck((await ann.get(of(ann))).body.items, "id");
   await Promise.all([
-    ...ids.slice(0, 4).flatMap((id) => [1, 2].map(() => ann.put(of(ann, "", `/${id}/read`)))),
-    ...ids.slice(3, 6).flatMap((id) => [1, 2].map(() => ann.delete(of(ann, "", `/${id}`)))),
+    ...ids.slice(0, 3).flatMap((id) => [1, 2].map(() => ann.put(of(ann, "", `/${id}/read`)))),
+    ...ids.slice(2, 4).flatMap((id) => [1, 2].map(() => ann.delete(of(ann, "", `/${id}`)))),
     notify([ann]),
     ann.put(of(ann, "", "/read-all")),
   ]);
   const [row] = await sql<{ all: number; unread: number }[]>`
     select count(*) as all, count(*) filter (where not is_read) as unread from user_notifications
     where user_id = ${ann.userId}`;
-  assert.equal(row?.all, 6);
+  assert.equal(row?.all, 4);
   assert.deepEqual([(await ann.get(of(ann))).body.totalCount, await unread(ann)], [row?.all, row?.unread]);
 });
 
@@ -129,9 +129,8 @@ Deno.test("a service account with admin:system serves the notifications of every
   const account = await accountWith(["admin:system"]);
   const ann = await reader();
   await notify([ann]);
-  await notify([ann]);
   const { status, body } = await account.get(of(ann));
-  assert.deepEqual([status, body.totalCount], [200, 2]);
+  assert.deepEqual([status, body.totalCount], [200, 1]);
   const [first] = body.items;
   assert.equal((await account.put(of(ann, "", `/${first.id}/read`))).body.isRead, true);
   const others = [

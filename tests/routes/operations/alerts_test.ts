@@ -61,16 +61,6 @@ Deno.test("a silent rule is told about when its silence ends, and a missing Slac
   assert.equal((await stateOf(by, id)).lastError, "The tenant has no Slack target none.");
 });
 
-Deno.test("a rule and the filters of the list take the names of an enumeration in any case", async () => {
-  const by = await manager();
-  const made = await rule(by, { metric: "deadletters" });
-  assert.equal(made.metric, "DeadLetters");
-  const found = await by.get("/api/v1/alert-rules?metric=DEADLETTERS&state=unknown");
-  assert.deepEqual(found.body.items, [made]);
-  const changed = await by.put(`/api/v1/alert-rules/${made.id}`, { metric: "failureRate" });
-  assert.equal(changed.body.metric, "FailureRate");
-});
-
 Deno.test("a tenant's rule measures the tenant alone, that of the platform the whole service", async () => {
   const by = await manager();
   const other = await t.actor();

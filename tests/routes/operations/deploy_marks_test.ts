@@ -25,12 +25,11 @@ Deno.test("a mark compares the hours around it in the scope that is asked for, w
   const time = (hour: number) => `${day}${String(hour).padStart(2, "0")}:00:00.000Z`;
   const at = `${day}12:40:00Z`;
   const mark = await accepted(t.systemAdmin.post(MARKS, { label: "Release 7", at }), 201);
-  const row = (scope: string, hour: number, succeeded: number, failed: number, bucket: number) =>
-    sql`
-    insert into job_type_figures values (${scope}, 'test.deployed', 'hour', ${
-      time(hour)
-    }, ${newId()}, ${succeeded},
-      ${failed}, 0, 0, 0, '{}', ${[bucket, succeeded + failed]})`;
+  const row = (scope: string, hour: number, succeeded: number, failed: number, bucket: number) => {
+    const [start, durations] = [time(hour), [bucket, succeeded + failed]];
+    return sql`insert into job_type_figures values (${scope}, 'test.deployed', 'hour', ${start}, ${newId()},
+      ${succeeded}, ${failed}, 0, 0, 0, '{}', ${durations})`;
+  };
   for (const hour of [8, 11]) await row(EVERYTHING, hour, 10, 0, 100);
   await row(EVERYTHING, 7, 500, 500, 150); // too early
   await row(EVERYTHING, 12, 500, 500, 150); // the hour of the mark

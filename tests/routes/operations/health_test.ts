@@ -31,15 +31,11 @@ Deno.test("a failing optional dependency means degraded, a failing required one 
     { name: "postgres", required: true, check: here },
     { name: "scanner", required: false, check: away },
   ])();
-  assert.deepEqual([degraded.status, degraded.body], [
-    200,
-    { status: "degraded", checks: { postgres: "ok", scanner: "failed" } },
-  ]);
+  const checks = { postgres: "ok", scanner: "failed" };
+  assert.deepEqual([degraded.status, degraded.body], [200, { status: "degraded", checks }]);
   const unavailable = await readiness([{ name: "postgres", required: true, check: away }])();
-  assert.deepEqual([unavailable.status, unavailable.body], [
-    503,
-    { status: "unavailable", checks: { postgres: "failed" } },
-  ]);
+  const failed = { status: "unavailable", checks: { postgres: "failed" } };
+  assert.deepEqual([unavailable.status, unavailable.body], [503, failed]);
 });
 
 Deno.test("a failing check is logged once with its reason, and once more when it works again", async () => {

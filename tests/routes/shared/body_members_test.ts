@@ -19,6 +19,9 @@ const IGNORED = "steward-ignored-members";
 
 Deno.test("a misspelled member is rejected, and the known one is named", async () => {
   const admin = await t.actor({ role: "Admin" });
+  const tenant = { tenantID: crypto.randomUUID(), roleIds: [] };
+  const nested = await t.systemAdmin.post("/api/v1/admin/users", { tenants: [tenant] });
+  contains(JSON.stringify(nested.body.errors), `tenants.0.tenantID: ${meant("tenantID", "tenantId")}`);
   for (const [name, also] of [["timezone", {}], ["time_zone_id", { timeZoneId: "Europe/Lisbon" }]] as const) {
     const refused = await admin.post("/api/v1/recurring-jobs", recurring({ [name]: "UTC", ...also }));
     assert.deepEqual([refused.status, refused.body.errors[name]], [400, meant(name, "timeZoneId")]);
@@ -46,11 +49,8 @@ Deno.test("other unknown members are ignored and named in a header, nested ones 
   assert.deepEqual([known.status, known.headers.get(IGNORED)], [201, null]);
 });
 
-Deno.test("nested unknown members are reported too; free-form objects may hold anything", async () => {
+Deno.test("free-form objects may hold anything", async () => {
   const admin = await t.actor({ role: "Admin" });
-  const tenant = { tenantID: crypto.randomUUID(), roleIds: [] };
-  const nested = await t.systemAdmin.post("/api/v1/admin/users", { tenants: [tenant] });
-  contains(JSON.stringify(nested.body.errors), `tenants.0.tenantID: ${meant("tenantID", "tenantId")}`);
   const message = { channel: "InApp", recipients: [{ address: admin.userId }], subject: "s", textBody: "t" };
   const data = { templateData: { Subject: 1, colour: 2 } };
   const sent = await admin.post("/api/v1/notifications/send", { ...message, ...data });
@@ -75,11 +75,8 @@ Deno.test("members of a JSON text in a body are checked like the body's own", as
   const admin = t.systemAdmin;
   const args = (members: object) => JSON.stringify({ url: "https://example.test/", ...members });
   const jobTypeName = "steward.http-request";
-  const job = (serializedArgs: string) => ({
-    jobTypeName,
-    serializedArgs,
-    scheduledAt: "2999-01-01T00:00:00Z",
-  });
+  const scheduledAt = "2999-01-01T00:00:00Z";
+  const job = (serializedArgs: string) => ({ jobTypeName, serializedArgs, scheduledAt });
   const nightly = (serializedArgs: string) => recurring({ jobId: "call", jobTypeName, serializedArgs });
   const [near, other] = [args({ metod: "POST" }), args({ colour: "red" })];
   const expected = { "serializedArgs.metod": meant("metod", "method") };
@@ -163,6 +160,7 @@ Deno.test("a PUT keeps omitted members, and null removes them", async () => {
   const noJob = { queue: "default", timeZoneId: "UTC", serializedArgs: "{}", argsTypeName: null };
   const text = { textBodyTemplate: "t" };
   const texts = { name: "n", subjectTemplate: "s", htmlBodyTemplate: "h" };
+  const noTexts = { subjectTemplate: null, htmlBodyTemplate: null };
   const template = await at("notification-templates", { slug: "put-rule", ...texts, ...text });
   const setting = { key: "put-rule", value: "v" };
   const named = { name: "Put rule", description: "d" };
@@ -178,16 +176,10 @@ Deno.test("a PUT keeps omitted members, and null removes them", async () => {
   const report = { templateId: "users", name: "n", format: 3, delivery, cronExpression: "0 3 * * *" };
   const schedule = { name: "n", ...described, cronExpression: "0 4 * * *", ...zone, format: 1 };
   const news = { category: "news", channels: { email: false, push: true, inApp: true, sms: true } };
-  const wishes = {
-    quietHours: { from: "22:00", to: "07:00" },
-    categories: [news],
-    digest: { isEnabled: true, at: "09:00", locale: "pt" },
-  };
-  const noWishes = {
-    quietHours: null,
-    categories: [],
-    digest: { isEnabled: false, at: "08:00", locale: null },
-  };
+  const digest = { isEnabled: true, at: "09:00", locale: "pt" };
+  const wishes = { quietHours: { from: "22:00", to: "07:00" }, categories: [news], digest };
+  const noDigest = { isEnabled: false, at: "08:00", locale: null };
+  const noWishes = { quietHours: null, categories: [], digest: noDigest };
   const tenant = { name: "Put rule", maxUsers: 5 };
   const permission = { ...described, category: "c" };
   /** Path, required members of every PUT, initial members, and what of them null changes. */
@@ -201,12 +193,7 @@ Deno.test("a PUT keeps omitted members, and null removes them", async () => {
     [await at("tenants", { ...tenant, type: "Standard" }), {}, tenant, { maxUsers: null }],
     [await at("permissions", { code: "read:put-rules", ...permission }), {}, permission, none],
     [await at("recurring-jobs", { jobId: "put-rule", jobTypeName: "steward.echo", ...job }), {}, job, noJob],
-    [
-      template,
-      { templateId: template.split("/").at(-1), ...text },
-      texts,
-      { subjectTemplate: null, htmlBodyTemplate: null },
-    ],
+    [template, { templateId: template.split("/").at(-1), ...text }, texts, noTexts],
     ["/api/v1/auth/me", {}, names, noNames],
     [me, { timeZoneId: "UTC" }, wishes, noWishes],
   ];

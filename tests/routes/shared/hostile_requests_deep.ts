@@ -1,17 +1,13 @@
 import assert from "node:assert/strict";
 import { accepted } from "../../support/outcomes.ts";
 import { setup } from "../../support/setup.ts";
+import { sendRaw } from "./raw_http.ts";
 
 const t = await setup({ JOB_CONCURRENCY: "0" });
 Deno.test.afterAll(() => t.stop());
 
 /** Sends a request head unchanged and reads the whole answer. */
-async function raw(head: string): Promise<string> {
-  using connection = await Deno.connect({ hostname: "127.0.0.1", port: Number(new URL(t.url).port) });
-  const [writer, answer] = [connection.writable.getWriter(), new Response(connection.readable).text()];
-  await writer.write(new TextEncoder().encode(`${head}\r\nconnection: close\r\n\r\n`));
-  return await answer;
-}
+const raw = (head: string): Promise<string> => sendRaw(t, `${head}\r\nconnection: close\r\n\r\n`);
 
 /** Milliseconds of the fastest of three runs. */
 async function fastest(run: () => Promise<void>): Promise<number> {

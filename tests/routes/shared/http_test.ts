@@ -1,29 +1,11 @@
 import assert from "node:assert/strict";
 import { inOneInstance } from "../../support/in_one_instance.ts";
 import { setup } from "../../support/setup.ts";
+import { connectTo, sendRaw } from "./raw_http.ts";
 
 const t = await setup({ BODY_TIMEOUT_SECONDS: "1", PUBLIC_URL: "https://example.test/back-office/" });
 
-/** Sends bytes unchanged and reads the answer until the server closes or `until` matches. */
-async function raw(text: string, until?: RegExp): Promise<string> {
-  const connection = await Deno.connect({ hostname: "127.0.0.1", port: Number(new URL(t.url).port) });
-  try {
-    await connection.write(new TextEncoder().encode(text));
-    let answer = "";
-    const buffer = new Uint8Array(65_536);
-    for (;;) {
-      const read = await connection.read(buffer).catch((error) => {
-        if (error instanceof Deno.errors.ConnectionReset) return null;
-        throw error;
-      });
-      if (read === null) return answer;
-      answer += new TextDecoder().decode(buffer.subarray(0, read));
-      if (until?.test(answer)) return answer;
-    }
-  } finally {
-    connection.close();
-  }
-}
+const raw = (text: string, until?: RegExp) => sendRaw(t, text, until);
 
 Deno.test("every answer has the security headers for browsers", async () => {
   const answers = [
@@ -56,10 +38,8 @@ Deno.test("every answer has the security headers for browsers", async () => {
 
 Deno.test("below a path of a shared host, cookies are sent only to the service's own paths", async () => {
   const { body } = await t.nobody.get("/console/sign-in");
-  assert.match(
-    body,
-    /data-zone-cookie="__Secure-steward_tz=\{zone\}; Path=\/back-office\/console; [^"]*Secure"/,
-  );
+  const cookie = /data-zone-cookie="__Secure-steward_tz=\{zone\}; Path=\/back-office\/console; [^"]*Secure"/;
+  assert.match(body, cookie);
 });
 
 Deno.test("HEAD answers like GET, without the body", async () => {
@@ -134,7 +114,7 @@ Deno.test("behind a proxy with a path a Location begins with that path", async (
   assert.equal(again.headers.get("location"), headers.get("location"));
 });
 
-Deno.test("a body in another charset or encoding is rejected", async () => {
+Deno.test("a body of another type, charset or encoding is rejected", async () => {
   const login = (headers: Record<string, string>) =>
     t.nobody.post("/auth/login", { email: "a@example.test", password: "x" }, headers);
   const types = [
@@ -144,10 +124,15 @@ Deno.test("a body in another charset or encoding is rejected", async () => {
   for (const contentType of types) {
     assert.equal((await login({ "content-type": contentType })).status, 401, contentType);
   }
-  for (const contentType of ["application/json; charset=utf-16", "application/json;a=b;charset=iso-8859-1"]) {
+  const others = [
+    "application/json; charset=utf-16",
+    "application/json;a=b;charset=iso-8859-1",
+    "text/plain",
+  ];
+  for (const contentType of others) {
     const { status, body } = await login({ "content-type": contentType });
     assert.equal(status, 415, contentType);
-    assert.match(body.detail, /charset/);
+    if (contentType !== "text/plain") assert.match(body.detail, /charset/);
   }
   const coded = await login({ "content-encoding": "gzip" });
   assert.equal(coded.status, 415);
@@ -198,7 +183,7 @@ Deno.test("repeated headers are rejected", async () => {
 });
 
 Deno.test("at the end, a stalled peer neither prevents the service from stopping nor changes the order of stopping", async () => {
-  const peer = await Deno.connect({ hostname: "127.0.0.1", port: Number(new URL(t.url).port) });
+  const peer = await connectTo(t);
   const head = "POST /auth/login HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n";
   await peer.write(new TextEncoder().encode(`${head}content-length: 100\r\n\r\n{`));
   while ((await fetch(`${t.url}/healthz`)).status !== 200);

@@ -1,23 +1,17 @@
 // What requests get when an instance already does as much as it may.
 import assert from "node:assert/strict";
 import { accepted } from "../../support/outcomes.ts";
-import { z } from "zod";
-import type { ServicePlatform } from "../../../domain/platform.ts";
 import { Holding, RunningRequests } from "../../../domain/requests/running_requests.ts";
-import { anyone } from "../../../domain/rights/checks.ts";
-import { createLog } from "../../../infra/log.ts";
 import { connectPostgres, transact } from "../../../infra/postgres/postgres.ts";
-import { createApp } from "../../../routes/app.ts";
 import { ok } from "../../../routes/shared/answer.ts";
-import { endpointsIn } from "../../../routes/shared/endpoint.ts";
 import { createDatabaseForLongLocks } from "../../support/cluster.ts";
 import { GivenClock } from "../../support/given_clock.ts";
 import { HttpClient } from "../../support/http.ts";
 import { inOneInstance } from "../../support/in_one_instance.ts";
 import { type Actor, setup } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-
-const endpoint = endpointsIn("Operations");
+import { appWith } from "./one_endpoint.ts";
+import { connectTo } from "./raw_http.ts";
 
 const RUNNING = 10;
 const WAITING = 20;
@@ -69,9 +63,8 @@ inOneInstance(
       assert.equal((await others[0]?.get("/api/v1/auth/me"))?.status, 200, "others at the address go on");
       for (const [n, by] of others.entries()) await hold(by, 2 + n);
       assertBusy(await t.systemAdmin.get("/api/v1/auth/me"));
-      assertBusy(
-        await t.nobody.post("/api/v1/auth/login", { email: "a@b.test", password: "x" }, from("192.0.2.9")),
-      );
+      const login = { email: "a@b.test", password: "x" };
+      assertBusy(await t.nobody.post("/api/v1/auth/login", login, from("192.0.2.9")));
       for (const path of ["/healthz", "/openapi.json"]) {
         assert.equal((await t.nobody.get(path)).status, 200, path);
       }
@@ -213,41 +206,17 @@ Deno.test("a request that runs long does not keep others from starting", async (
 });
 
 Deno.test("bodies beyond the memory for those of an address get 503, until others have ended", async () => {
-  const runningRequests = new RunningRequests({
-    running: 10,
-    started: 10,
-    waiting: 10,
-    bodyBytes: 3_500,
-  });
+  const runningRequests = new RunningRequests({ running: 10, started: 10, waiting: 10, bodyBytes: 3_500 });
   const stopping = new AbortController();
   const proceed = Promise.withResolvers<void>();
   const started = Promise.withResolvers<void>();
-  const handle = createApp({
-    platform: {
-      baseUrl: () => "http://127.0.0.1",
-      log: createLog("off"),
-      metrics: { countRequest() {} },
-      connectionWait: { isTooLong: false, countArrival() {} },
-      runningRequests,
-      stopping: stopping.signal,
-      config: { REQUEST_TIMEOUT_SECONDS: 60, BODY_TIMEOUT_SECONDS: 5, JOB_LEASE_SECONDS: 60 },
-    } as unknown as ServicePlatform,
-    endpoints: [endpoint("POST /work", {
-      id: "work",
-      summary: "Works",
-      access: anyone,
-      body: z.object({ text: z.string() }),
-      answers: { 200: { description: "Done", schema: z.object({}) } },
-      problems: [],
-      async run({ body }) {
-        if (body.text.startsWith("a")) {
-          started.resolve();
-          await proceed.promise;
-        }
-        return ok({});
-      },
-    })],
-  });
+  const handle = appWith(stopping.signal, async ({ body }) => {
+    if ((body as { text: string }).text.startsWith("a")) {
+      started.resolve();
+      await proceed.promise;
+    }
+    return ok({});
+  }, { runningRequests });
   const send = (letter: string, address = "192.0.2.1") =>
     handle(
       new Request("http://x/work", {
@@ -274,7 +243,7 @@ async function stall(
   address: string,
   o = { path: "/auth/login", headers: "", length: 1000 },
 ): Promise<Deno.TcpConn> {
-  const connection = await Deno.connect({ hostname: "127.0.0.1", port: Number(new URL(t.url).port) });
+  const connection = await connectTo(t);
   const head = `POST ${o.path} HTTP/1.1\r\nhost: x\r\nx-forwarded-for: ${address}\r\n${o.headers}`;
   const body = `content-type: application/json\r\ncontent-length: ${o.length}\r\n\r\n{`;
   await connection.write(new TextEncoder().encode(head + body));
@@ -293,13 +262,7 @@ async function openStream(actor: Actor): Promise<ReadableStreamDefaultReader<Uin
 }
 
 async function account(permissions: string[]): Promise<HttpClient> {
-  const body = await accepted(
-    t.systemAdmin.post("/api/v1/service-accounts", {
-      name: "Poller",
-      permissions,
-      tenants: "all",
-    }),
-    201,
-  );
-  return new HttpClient(t.url, body.secret);
+  const program = { name: "Poller", permissions, tenants: "all" };
+  const { secret } = await accepted(t.systemAdmin.post("/api/v1/service-accounts", program), 201);
+  return new HttpClient(t.url, secret);
 }

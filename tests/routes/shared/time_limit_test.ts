@@ -1,72 +1,15 @@
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
-import { z } from "zod";
-import { anyone } from "../../../domain/rights/checks.ts";
-import type { ServicePlatform } from "../../../domain/platform.ts";
-import { AREA_NAMES } from "../../../infra/areas.ts";
-import { createLog } from "../../../infra/log.ts";
-import { createApp } from "../../../routes/app.ts";
-import type { AppOptions } from "../../../routes/serve.ts";
-import { endpointsIn } from "../../../routes/shared/endpoint.ts";
-
-const endpoint = endpointsIn("Operations");
-
-const log = createLog("error", () => {});
-
-function app(
-  settings: Partial<ServicePlatform["config"]>,
-  stopping: AbortSignal,
-  run: AppOptions["endpoints"][number]["run"],
-) {
-  return createApp({
-    endpoints: [
-      endpoint("GET /work", {
-        id: "work",
-        summary: "Works",
-        access: anyone,
-        answers: { 200: { description: "Done", schema: z.object({}) } },
-        problems: [],
-        run,
-      }),
-    ],
-    platform: platformOf(settings, stopping),
-  });
-}
-
-const platformOf = (settings: Partial<ServicePlatform["config"]>, stopping: AbortSignal) =>
-  ({
-    baseUrl: () => "http://127.0.0.1",
-    log,
-    metrics: { countRequest() {} },
-    connectionWait: { isTooLong: false, countArrival() {} },
-    runningRequests: {
-      run() {},
-      end() {},
-      takeBytes() {},
-      releaseBytes() {},
-    },
-    stopping,
-    config: {
-      AREAS: new Set(AREA_NAMES),
-      PUBLIC_URL: null,
-      CORS_ORIGINS: null,
-      RATE_LIMIT_PER_MINUTE: 0,
-      RATE_LIMIT_ANONYMOUS_PER_MINUTE: 0,
-      REQUEST_TIMEOUT_SECONDS: 60,
-      BODY_TIMEOUT_SECONDS: 1,
-      JOB_LEASE_SECONDS: 60,
-      ...settings,
-    },
-  }) as unknown as ServicePlatform;
+import { appWith } from "./one_endpoint.ts";
 
 Deno.test("a request that exceeds its time limit is answered 503, and its work is aborted", async () => {
   const stopping = new AbortController();
   let told: unknown;
-  const handle = app({ REQUEST_TIMEOUT_SECONDS: 0.1 }, stopping.signal, async ({ call }) => {
+  const handle = appWith(stopping.signal, async ({ call }) => {
     await pause(60_000, undefined, { signal: call.signal }).catch(() => {});
     told = call.signal.reason;
     throw new Error("nobody hears of it");
-  });
+  }, { config: { REQUEST_TIMEOUT_SECONDS: 0.1 } });
   const response = await handle(new Request("http://x/work"), null);
   assert.equal(response.status, 503);
   assert.equal(response.headers.get("retry-after"), "5");
@@ -78,7 +21,9 @@ Deno.test("a request that exceeds its time limit is answered 503, and its work i
 
 Deno.test("`*` allows every origin, without anything that depends on the origin", async () => {
   const stopping = new AbortController();
-  const handle = app({ CORS_ORIGINS: "*" }, stopping.signal, () => ({ status: 200, headers: {}, body: {} }));
+  const handle = appWith(stopping.signal, () => ({ status: 200, headers: {}, body: {} }), {
+    config: { CORS_ORIGINS: "*" },
+  });
   const headersOf = async (headers: Record<string, string>) =>
     (await handle(new Request("http://x/work", { headers }), null)).headers;
   const headers = await headersOf({ origin: "https://a.test" });
@@ -90,7 +35,7 @@ Deno.test("`*` allows every origin, without anything that depends on the origin"
 
 Deno.test("a streaming answer may take longer than the time limit", async () => {
   const stopping = new AbortController();
-  const handle = app({ REQUEST_TIMEOUT_SECONDS: 0.1 }, stopping.signal, () => ({
+  const handle = appWith(stopping.signal, () => ({
     status: 200,
     headers: { "content-type": "text/event-stream" },
     body: new ReadableStream({
@@ -100,7 +45,7 @@ Deno.test("a streaming answer may take longer than the time limit", async () => 
         controller.close();
       },
     }),
-  }));
+  }), { config: { REQUEST_TIMEOUT_SECONDS: 0.1 } });
   const response = await handle(new Request("http://x/work"), null);
   assert.equal(await response.text(), "late");
   stopping.abort();
