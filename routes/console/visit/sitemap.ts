@@ -19,11 +19,16 @@ export interface FoundPage {
 export class Sitemap {
   /** First path segments of the pages that work only in a chosen tenant. */
   readonly #tenantOnly: ReadonlySet<string>;
+  readonly #addresses: readonly { page: ConsolePage; address: RegExp }[];
 
   constructor(private readonly sections: readonly ConsoleSection[], readonly pages: readonly ConsolePage[]) {
     const items = sections.flatMap(({ nav }) => nav);
     const listed = items.filter(({ needsTenant }) => needsTenant).map(({ path }) => path);
     this.#tenantOnly = new Set([EXTENSION_PAGES, ...listed]);
+    this.#addresses = pages.map((page) => ({
+      page,
+      address: new RegExp(`^${page.path.replaceAll(/\{(\w+)\}/g, "(?<$1>[^/]+)")}$`),
+    }));
   }
 
   /** True if a page has the first segment of this path under /console. */
@@ -35,9 +40,9 @@ export class Sitemap {
 
   /** The page at a path under /console. */
   find(path: string): FoundPage | null {
-    for (const page of this.pages) {
-      const match = new URLPattern({ pathname: `/${patternOf(page)}` }).exec({ pathname: `/${path}` });
-      if (match) return { page, params: match.pathname.groups as Record<string, string> };
+    for (const { page, address } of this.#addresses) {
+      const match = address.exec(path);
+      if (match) return { page, params: { ...match.groups } };
     }
     return null;
   }
