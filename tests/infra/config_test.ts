@@ -36,6 +36,13 @@ const provider = (settings: Record<string, unknown>, name = "corp") => ({
   OIDC_PROVIDERS: JSON.stringify({ [name]: { issuer: "https://id.test", clientId: "x", ...settings } }),
 });
 const RESET = /RESET_URL: expected an http\(s\) URL that contains \{token\}/;
+const ACCOUNT = {
+  project_id: "p",
+  client_email: "a@b",
+  private_key_id: "k",
+  private_key: "hush",
+  token_uri: "http://x.test",
+};
 /** Settings that are refused; the word `hush` of a secret is in no message. */
 const REFUSED: [env: Record<string, string>, mistake: RegExp][] = [
   ...["steward", "Steward <steward>", "Steward <a@shop.example", "a@x.example, b@x.example"]
@@ -43,6 +50,11 @@ const REFUSED: [env: Record<string, string>, mistake: RegExp][] = [
   [{ SMTP_URL: "mail.example:25" }, /^SMTP_URL: entry 1: expected a URL beginning with smtp: or smtps:$/],
   [{ SMTP_URL: "smtp://one.example:25, two.example:25" }, /^SMTP_URL: entry 2: expected a URL/],
   [{ SMTP_URL: "smtps://user:a,b@one.example, two.example:25" }, /^SMTP_URL: entry 2: expected a URL/],
+  [{ FCM_SERVICE_ACCOUNT: "{hush" }, /FCM_SERVICE_ACCOUNT: expected JSON/],
+  [
+    { FCM_SERVICE_ACCOUNT: JSON.stringify(ACCOUNT) },
+    /private_key: expected a PKCS #8 key.*token_uri: expected/,
+  ],
   [{ SCANNER: "clamd" }, /CLAMD_HOST is missing/],
   [{ AREAS: "jobs,job" }, /^AREAS: entry 2: expected some of access, jobs, files/],
   [{ ARCHIVE: "audit" }, /^ARCHIVE: entry 1: expected some of jobs, messages, events$/],

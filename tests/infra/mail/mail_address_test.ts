@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { isMailAddress, mailKey } from "../../../infra/mail/mail_address.ts";
 import { connectPostgres } from "../../../infra/postgres/postgres.ts";
-import { createTestDatabase } from "../../support/cluster.ts";
+import { databaseUrl } from "../postgres/database.ts";
 
 const VALID = [
   ...["ann@example.com", "ann@xn--e1aybc.xn--p1ai", "ann@müller.de", "r&d@example.com", "a/b@example.com"],
@@ -35,7 +35,7 @@ Deno.test("what a mail server accepts is an email address, with its domain in Un
 
 Deno.test("the database compares addresses as the service does: in lower case, with ASCII domains", async () => {
   const letters = Array.from({ length: 0x2000 }, (_, code) => `a@x${String.fromCharCode(code)}y.example`);
-  const sql = connectPostgres(await createTestDatabase(), { max: 1 });
+  const sql = connectPostgres(databaseUrl, { max: 1 });
   const rows = await sql<{ address: string; key: string }[]>`
     select address, mail_key(address) as key from unnest(${[
     ...VALID,

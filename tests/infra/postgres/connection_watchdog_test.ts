@@ -10,12 +10,10 @@ import { PoolHealth } from "../../../infra/postgres/pools.ts";
 import { ProtocolTracker } from "../../../infra/postgres/watched_socket.ts";
 import { InstanceHealth } from "../../../domain/operations/health.ts";
 import { healthRoutes } from "../../../routes/operations/health.ts";
-import { createTestDatabase } from "../../support/cluster.ts";
 import { GivenClock } from "../../support/given_clock.ts";
 import { TcpProxy } from "../../support/tcp_proxy.ts";
 import { until } from "../../support/until.ts";
-
-const databaseUrl = await createTestDatabase();
+import { databaseUrl } from "./database.ts";
 
 /** Opens all connections of the pool. */
 const warm = (sql: Sql, count: number) =>

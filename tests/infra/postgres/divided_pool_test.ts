@@ -13,6 +13,7 @@ import { createDatabaseForLongLocks, createTestDatabase } from "../../support/cl
 import { countLockWaits } from "../../support/lock_waits.ts";
 import { setup } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
+import { databaseUrl } from "./database.ts";
 
 const CONNECTIONS = 8;
 /** Those that are left for other work. */
@@ -83,9 +84,8 @@ Deno.test("while long work holds all other connections, reads by key are answere
 });
 
 Deno.test("too many requests within a moment are refused too", async () => {
-  const url = await createTestDatabase();
-  const sql = connectPostgres(url, { max: 1 });
-  const wait = new ConnectionWait(sql, url, createLog("off"));
+  const sql = connectPostgres(databaseUrl, { max: 1 });
+  const wait = new ConnectionWait(sql, databaseUrl, createLog("off"));
   await sql`select 1`; // the driver reserves only an open connection
   const kept = await sql.reserve();
   for (let n = 0; n < 6_000; n++) wait.countArrival();
@@ -97,9 +97,8 @@ Deno.test("too many requests within a moment are refused too", async () => {
 });
 
 Deno.test("the connections for reads by key refuse writes; a pool of few connections is not divided", async () => {
-  const DATABASE_URL = await createTestDatabase();
   const open = (size: number) =>
-    openPools(readConfig({ DATABASE_URL, DATABASE_POOL: String(size) }), createLog("off"));
+    openPools(readConfig({ DATABASE_URL: databaseUrl, DATABASE_POOL: String(size) }), createLog("off"));
   const [divided, whole] = [open(CONNECTIONS), open(5)];
   assert.notEqual(divided.pointReads, divided.sql);
   await assert.rejects(async () => await divided.pointReads`update tenants set name = 'x'`, {

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { databaseFailure } from "../../../infra/postgres/failures.ts";
 import { GroupCommit } from "../../../infra/postgres/group_commit.ts";
 import { connectPostgres } from "../../../infra/postgres/postgres.ts";
-import { createTestDatabase } from "../../support/cluster.ts";
+import { databaseUrl } from "./database.ts";
 
-const sql = connectPostgres(await createTestDatabase(), { max: 2 });
+const sql = connectPostgres(databaseUrl, { max: 2 });
 Deno.test.afterAll(() => sql.end());
 
 /** Divides 100 by each item in one statement. A single 0 makes the statement fail. */

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import postgres from "postgres";
 import { connectPostgres, transact } from "../../../infra/postgres/postgres.ts";
-import { createTestDatabase } from "../../support/cluster.ts";
 import { until } from "../../support/until.ts";
+import { databaseUrl } from "./database.ts";
 
-const databaseUrl = await createTestDatabase();
 const sql = connectPostgres(databaseUrl, { max: 1 });
 const other = connectPostgres(databaseUrl, { max: 1 });
 Deno.test.afterAll(async () => {

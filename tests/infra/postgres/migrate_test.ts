@@ -39,7 +39,7 @@ Deno.test("processes that migrate an empty database at the same time run each mi
   for (const pool of [sql, ...others]) await pool.end();
 });
 
-Deno.test("every time column has millisecond precision", () =>
+Deno.test("every time column has millisecond precision, every table and column has a meaning, and the page of tables is current", () =>
   onDatabase(async (sql) => {
     const others = await sql`
       select a.attrelid::regclass::text || '.' || a.attname as name, format_type(a.atttypid, a.atttypmod) as type
@@ -49,10 +49,7 @@ Deno.test("every time column has millisecond precision", () =>
         and format_type(a.atttypid, a.atttypmod) not in
           ('timestamp(3) with time zone', 'timestamp(3) with time zone[]')`;
     assert.deepEqual([...others], [], "use timestamptz(3)");
-  }));
 
-Deno.test("every table and column has a meaning, and the page of tables is current", () =>
-  onDatabase(async (sql) => {
     const folder = new URL("../../../infra/postgres/", import.meta.url);
     const tables = await readTables(sql);
     const marksOf = (table: string, column: string) =>

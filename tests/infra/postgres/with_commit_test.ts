@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { connectPostgres, transact, withCommit } from "../../../infra/postgres/postgres.ts";
-import { createTestDatabase } from "../../support/cluster.ts";
+import { databaseUrl } from "./database.ts";
 
-const url = await createTestDatabase();
-const sql = connectPostgres(url, { max: 3 });
+const sql = connectPostgres(databaseUrl, { max: 3 });
 Deno.test.afterAll(() => sql.end());
 await sql`create table trailing_rows (id integer primary key check (id < 100))`;
 
@@ -69,7 +68,7 @@ Deno.test("after a deadlock of such a statement, the work runs again", async () 
 });
 
 Deno.test("a statement with an invalid plan is not sent again after the rollback", async () => {
-  const one = connectPostgres(url, { max: 1 });
+  const one = connectPostgres(databaseUrl, { max: 1 });
   try {
     await one`create table changing (id integer primary key, note varchar(10))`;
     const write = (id: number) =>

@@ -205,11 +205,12 @@ const OPEN_FORMS = [
 /** Forms that end or change the session. */
 const OF_SESSION = ["sign-out", "tenant"];
 
-/** Headers of a form that another site has sent; the second ones are of a browser without Sec-Fetch-Site. */
-const FOREIGN: Record<string, string>[] = [{ "sec-fetch-site": "cross-site" }, {
-  "sec-fetch-site": "",
-  origin: "https://evil.test",
-}];
+/** Headers of a form that another site has sent; the last ones are of a browser without Sec-Fetch-Site. */
+const FOREIGN: Record<string, string>[] = [
+  { "sec-fetch-site": "cross-site" },
+  { "sec-fetch-site": "same-site" },
+  { "sec-fetch-site": "", origin: "https://evil.test" },
+];
 
 Deno.test("a form without its token, of another site, or of a viewer without the permission is refused", async () => {
   const nobody = await browse(t, await t.actor({ permissions: [], tenantId }));

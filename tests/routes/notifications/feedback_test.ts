@@ -246,6 +246,15 @@ Deno.test("providers without a setting are unknown, and unsigned or oversized re
   assert.deepEqual(await reported(strange), [0, 1]);
 });
 
+Deno.test("feedback about another tenant's message changes only that tenant", async () => {
+  const other = await sender();
+  const [theirs, ours] = [await mailed(other, "shared@x.test"), await mailed(ann, "shared@x.test")];
+  await reported({ messageId: messageId(theirs), recipient: "shared@x.test", state: "Complained" });
+  assert.deepEqual(await states(ours), [null, null]);
+  assert.equal((await suppressed(other))["shared@x.test"], "Complaint");
+  assert.equal((await suppressed(ann))["shared@x.test"], undefined);
+});
+
 Deno.test("reports about many messages, in any order and at the same time, cause no deadlock", async () => {
   const ids = await Promise.all(Array.from({ length: 4 }, (_, n) => mailed(ann, `d${n}@x.test`)));
   const events = ids.map((id, n) => ({ messageId: id, recipient: `d${n}@x.test`, state: "Delivered" }));
