@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { setupShared } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
 import {
   assertHas,
   declareType,
@@ -153,8 +154,8 @@ Deno.test("a tick that is due is not lost when anything but the schedule changes
   await sql`update recurring_jobs set next_run_at = now() - interval '1 second'
     where job_id = ${path.slice(RECURRING.length + 1)}`;
   assert.equal((await actor.put(path, { queue: "default" })).status, 200);
-  await t.steward.sweep();
-  assert.equal((await read(`${path}/runs`)).length, 1);
+  await t.steward.sweep(); // skips it while the check of due times, which the change starts, fires it
+  await until(async () => (await read(`${path}/runs`)).length === 1);
 });
 
 Deno.test("trigger runs it at once with its arguments and queue, also while paused; the latest runs are shown", async () => {
