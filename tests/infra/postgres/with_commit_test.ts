@@ -67,7 +67,7 @@ Deno.test("after a deadlock of such a statement, the work runs again", async () 
   await Promise.all([swap(20, 21), swap(21, 20)]);
 });
 
-Deno.test("a statement with an invalid plan is not sent again after the rollback", async () => {
+Deno.test("a statement with an invalid plan is not sent again after the rollback; its transaction runs again as a whole", async () => {
   const one = connectPostgres(databaseUrl, { max: 1 });
   try {
     await one`create table changing (id integer primary key, note varchar(10))`;
@@ -78,9 +78,8 @@ Deno.test("a statement with an invalid plan is not sent again after the rollback
       });
     await write(1);
     await one`alter table changing alter column note type text`;
-    await assert.rejects(write(2), /cached plan must not change result type/);
-    assert.deepEqual([...await one`select id from changing order by id`], [{ id: 1 }, { id: 101 }]);
-    await write(3);
+    await write(2);
+    assert.deepEqual((await one`select id from changing order by id`).map(({ id }) => id), [1, 2, 101, 102]);
   } finally {
     await one.end();
   }
