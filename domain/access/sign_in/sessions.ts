@@ -201,7 +201,7 @@ export async function consumeRefreshToken(
       u.is_active and u.deleted_at is null as usable, s.revoked_at is not null as ended,
       least(r.expires_at, s.created_at + make_interval(secs => ${SESSION_SECONDS})) < now() as expired, r.used_at is not null as used_before
     from refresh_tokens r join sessions s on s.id = r.session_id join users u on u.id = s.user_id
-    where r.token_hash = ${digest(token)} for update of r`;
+    where r.token_hash = ${digest(token)} for update of r for no key update of s`;
   if (!row) {
     throw problem(
       "TOKEN_INVALID",
@@ -257,8 +257,12 @@ async function endPendingSteps(tx: Tx, userId: string, keptSessionId: string | n
   await tx`delete from email_changes where user_id = ${userId} and session_id is distinct from ${keptSessionId}`;
 }
 
-/** Marks all unused refresh tokens of a session as used. */
+/**
+ * Marks all unused refresh tokens of a session as used. It locks the session, so that it also finds the token that a
+ * concurrent refresh or switch inserts.
+ */
 export async function markRefreshTokensUsed(tx: Tx, sessionId: string): Promise<void> {
+  await tx`select from sessions where id = ${sessionId} for no key update`;
   await tx`update refresh_tokens set used_at = now() where session_id = ${sessionId} and used_at is null`;
 }
 

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { newId } from "../../../domain/shared/ids.ts";
 import { hashPassword } from "../../../infra/passwords.ts";
-import { mainPool, transact } from "../../../infra/postgres/postgres.ts";
+import { mainPool, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { createDatabaseForLongLocks } from "../../support/cluster.ts";
 import type { HttpAnswer, HttpClient } from "../../support/http.ts";
 import { countLockWaits } from "../../support/lock_waits.ts";
@@ -113,13 +113,21 @@ export function withoutFailures(t: TestService): TestService {
  * Sends requests that change a user. None can end before all of them wait for the user's row, so each has passed the
  * checks before. They then go on in their order.
  */
-export async function racing(
+export const racing = (
   t: TestService,
   userId: string,
   ...requests: (() => Promise<HttpAnswer>)[]
+): Promise<string[]> =>
+  racingFor(t, (tx) => tx`select from users where id = ${userId} for update`, ...requests);
+
+/** Sends requests of which none can end before all of them wait for what `lock` locks. They then go on in their order. */
+export async function racingFor(
+  t: TestService,
+  lock: (tx: Tx) => Promise<unknown>,
+  ...requests: (() => Promise<HttpAnswer>)[]
 ): Promise<string[]> {
   const { answers } = await mainPool(t.steward.platform.sql).begin(async (tx) => {
-    await tx`select from users where id = ${userId} for update`;
+    await lock(tx);
     const answers: Promise<string>[] = [];
     for (const send of requests) {
       answers.push(outcome(send()));

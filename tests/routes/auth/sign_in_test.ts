@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
 import { newId } from "../../../domain/shared/ids.ts";
+import type { Tx } from "../../../infra/postgres/postgres.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
-import { PASSWORD, person, refresh, setupSignIns, signedIn, signIn, withToken } from "./people.ts";
+import { PASSWORD, person, racingFor, refresh, setupSignIns, signedIn, signIn, withToken } from "./people.ts";
 
 const t = await setupSignIns();
 const { sql } = t.steward.platform;
@@ -167,4 +168,24 @@ Deno.test("switch-tenant gives tokens for a linked tenant, uses up the refresh t
   const { me: admin } = await signedIn(t, { links: [t.platformTenantId], role: "SystemAdmin" });
   const astray = admin.post("/auth/switch-tenant", { tenantId: home });
   await refused("403 TENANT_FORBIDDEN", astray);
+});
+
+Deno.test("after a switch at the same time as another one or a refresh, at most one refresh token of the session is unused", async () => {
+  const race = async (...kinds: ("switch" | "refresh")[]) => {
+    const { id, me, tokens } = await signedIn(t);
+    const [session] = await sql`select id from sessions where user_id = ${id}`;
+    const { tenant } = await accepted(me.get("/auth/me"));
+    const send = {
+      switch: () => me.post("/auth/switch-tenant", { tenantId: tenant.id }),
+      refresh: () => refresh(t, tokens),
+    };
+    const lock = (tx: Tx) => tx`select from sessions where id = ${session?.id} for update`;
+    const outcomes = await racingFor(t, lock, ...kinds.map((kind) => send[kind]));
+    const unused =
+      await sql`select from refresh_tokens where session_id = ${session?.id} and used_at is null`;
+    return [outcomes.join(), unused.length];
+  };
+  assert.deepEqual(await race("switch", "switch"), ["200,200", 1]);
+  assert.deepEqual(await race("refresh", "switch"), ["200,200", 1]);
+  assert.deepEqual(await race("switch", "refresh"), ["200,401 TOKEN_REVOKED", 1]);
 });
