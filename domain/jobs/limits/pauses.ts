@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { lockNamed } from "../../../infra/postgres/advisory_locks.ts";
 import { announceChange } from "../../../infra/postgres/changes.ts";
 import { afterCommit, type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
@@ -49,9 +50,9 @@ export async function pauseWork(
   target: PauseTarget,
   reason: string | null,
 ): Promise<PauseState> {
-  if (target.kind === "type") await requireType(p, caller, target.name);
   const { kind, name } = target;
   return await transact(p.sql, async (tx) => {
+    await lockTarget(p, tx, caller, target);
     await requireRoom(tx, caller.tenantId, target);
     const { count } = await tx`
       insert into job_pauses (id, kind, name, tenant_id, reason, paused_by)
@@ -68,8 +69,8 @@ export async function resumeWork(
   caller: JobActor,
   target: PauseTarget,
 ): Promise<PauseState> {
-  if (target.kind === "type") await requireType(p, caller, target.name);
   return await transact(p.sql, async (tx) => {
+    await lockTarget(p, tx, caller, target);
     const [before] = await tx<{ reason: string | null }[]>`
       delete from job_pauses where kind = ${target.kind} and name = ${target.name}
         and tenant_id is not distinct from ${caller.tenantId}::uuid
@@ -82,9 +83,19 @@ export async function resumeWork(
   });
 }
 
-async function requireType(p: PausePlatform, { tenantId }: JobActor, name: string): Promise<void> {
-  const found = await findJobTypes(p, tenantId, [name]);
-  if (!found.has(name)) throw problem("JOB_TYPE_NOT_FOUND", `No job type ${name} is known here.`);
+/** Locks the name of a type, so that the type is not deleted before the pause is written. @throws JOB_TYPE_NOT_FOUND */
+async function lockTarget(
+  p: PausePlatform,
+  tx: Tx,
+  { tenantId }: JobActor,
+  target: PauseTarget,
+): Promise<void> {
+  if (target.kind !== "type") return;
+  await lockNamed(tx, "jobTypes", target.name);
+  const found = await findJobTypes({ ...p, sql: tx }, tenantId, [target.name]);
+  if (!found.has(target.name)) {
+    throw problem("JOB_TYPE_NOT_FOUND", `No job type ${target.name} is known here.`);
+  }
 }
 
 async function requireRoom(tx: Tx, tenantId: string | null, { kind, name }: PauseTarget): Promise<void> {

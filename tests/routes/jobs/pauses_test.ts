@@ -14,7 +14,10 @@ import {
   WORKER_PERMISSIONS,
 } from "./job_calls.ts";
 import { newId } from "../../../domain/shared/ids.ts";
+import { lockNamed } from "../../../infra/postgres/advisory_locks.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
+import { countLockWaits } from "../../support/lock_waits.ts";
+import { until } from "../../support/until.ts";
 
 const t = await setupShared();
 const { sql } = t.steward.platform;
@@ -161,6 +164,19 @@ Deno.test("declared types and those with a limit can be paused, and a pause ends
   await tenant.delete(`/api/v1/job-types/${name}`);
   const left = await readJob(other, await enqueueJob(other, name));
   assert.equal(left.pause.name, name, "another tenant's type of that name stays paused");
+});
+
+Deno.test("a type is not paused while it is deleted", async () => {
+  const actor = await t.actor({ permissions });
+  const name = await declareType(actor);
+  const { answer } = await transact(sql, async (tx) => {
+    await lockNamed(tx, "jobTypes", name); // as its deletion does
+    await tx`update job_types set deleted_at = now() where name = ${name}`;
+    const answer = actor.post(typeUrl(name, "pause"));
+    await Promise.race([answer, until(() => countLockWaits(tx, "advisory"))]);
+    return { answer };
+  });
+  assert.equal(refusal(await answer), "404 JOB_TYPE_NOT_FOUND");
 });
 
 Deno.test("many simultaneous pauses and resumes leave one state and one audit row for each change", async () => {
