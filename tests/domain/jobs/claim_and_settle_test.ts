@@ -70,6 +70,16 @@ Deno.test("a worker that was declared dead, or does not know of a pause yet, cla
   assert.equal((await claim()).length, 0);
 });
 
+Deno.test("of more due jobs than fit, those that have been due longest are claimed", async () => {
+  const workerId = await openLease(sql, "test");
+  const ids = await enqueue("longest", 4);
+  await sql`update jobs j set due_at = now() - make_interval(secs => given.age::int)
+    from unnest(${ids}::uuid[], array[20, 40, 10, 30]) as given (id, age) where j.id = given.id`;
+  const claims = [await claimFrom("longest", workerId, 2), await claimFrom("longest", workerId, 2)];
+  const expected = [[1, 3], [0, 2]].map((claim) => claim.map((n) => ids[n]));
+  assert.deepEqual(claims.map((jobs) => jobs.map(({ id }) => id)), expected);
+});
+
 async function claimed(queue: string) {
   const workerId = await openLease(sql, "test");
   await enqueue(queue);
