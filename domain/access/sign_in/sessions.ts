@@ -172,7 +172,8 @@ export interface RefreshedSession {
 
 /**
  * Marks a refresh token as used. Call it in the transaction that issues the next tokens: a crash in between would leave
- * the client with a used token, and a second use of it ends the session.
+ * the client with a used token, and a second use of it ends the session. The session is locked before the token, as in
+ * `markRefreshTokensUsed`: in another order, the two could wait for each other.
  * @returns null if the token was already used. Two parties then have the token and one may be a thief, so this function
  * ends the session. The caller must commit that.
  * @throws TOKEN_INVALID (unknown), TOKEN_EXPIRED, TOKEN_REVOKED (session ended), SESSION_INVALIDATED
@@ -201,7 +202,7 @@ export async function consumeRefreshToken(
       u.is_active and u.deleted_at is null as usable, s.revoked_at is not null as ended,
       least(r.expires_at, s.created_at + make_interval(secs => ${SESSION_SECONDS})) < now() as expired, r.used_at is not null as used_before
     from refresh_tokens r join sessions s on s.id = r.session_id join users u on u.id = s.user_id
-    where r.token_hash = ${digest(token)} for update of r for no key update of s`;
+    where r.token_hash = ${digest(token)} for no key update of s for update of r`;
   if (!row) {
     throw problem(
       "TOKEN_INVALID",
