@@ -60,6 +60,15 @@ Deno.test("a user signs in with email and password, and signs out", async () => 
   assert.match((await browser.visit("jobs")).address, /sign-in/);
 });
 
+Deno.test("without a session, or with an invalid cookie, a page redirects to sign-in", async () => {
+  for (const cookie of ["", "steward_console=forged", "steward_console=; steward_flash=%00"]) {
+    const answer = await fetch(`${t.url}/console/jobs`, { headers: { cookie }, redirect: "manual" });
+    await answer.body?.cancel();
+    assert.equal(answer.status, 303);
+    assert.match(answer.headers.get("location") ?? "", /^\/console\/sign-in/);
+  }
+});
+
 Deno.test("the sign-in page never redirects to another site", async () => {
   for (
     const to of ["//evil.test", "https://evil.test", "/\\evil.test", "javascript:alert(1)", "..//evil.test"]

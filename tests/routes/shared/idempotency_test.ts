@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { ObjectStoreUnavailable } from "../../../infra/objectstore/objectstore.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
@@ -132,4 +133,22 @@ Deno.test("a key is deleted after 24 hours", async () => {
   await sql`update idempotency_keys set created_at = created_at - interval '25 hours'`;
   assert.equal((await admin.post("/api/v1/users", body, key)).body.code, "USER_ALREADY_EXISTS");
   assert.equal((await admin.post("/api/v1/users", newUser(), key)).status, 201);
+});
+
+Deno.test("a 503 is not replayed: once the store is back, the repeated request takes effect", async () => {
+  const actor = await t.actor({ role: "Admin" });
+  const report = { templateId: "users", format: 3, parameters: {} };
+  const key = keyed();
+  const putBack = t.replace((p) => p.objects, {
+    write: () => Promise.reject(new ObjectStoreUnavailable("away")),
+  });
+  const away = await actor.post("/api/v1/reports/generate", report, key);
+  putBack();
+  assert.equal(away.status, 503, JSON.stringify(away.body));
+  const back = await actor.post("/api/v1/reports/generate", report, key);
+  assert.equal(back.status, 201, JSON.stringify(back.body));
+  assert.equal(back.headers.get("idempotency-replayed"), null);
+  const again = await actor.post("/api/v1/reports/generate", report, key);
+  assert.deepEqual(again.body, back.body);
+  assert.equal(again.headers.get("idempotency-replayed"), "true");
 });
