@@ -3,13 +3,13 @@ import { readCsv } from "../../../../domain/access/permissions/csv.ts";
 
 Deno.test("no text of two megabytes takes many times as long as one of short lines", () => {
   const megabytes = (unit: string) => unit.repeat(Math.ceil(2_000_000 / unit.length));
-  const timeOf = (text: string) => {
+  const once = (text: string) => {
     const started = performance.now();
     readCsv(text, 50_002);
     return performance.now() - started;
   };
+  const timeOf = (text: string) => Math.min(once(text), once(text), once(text)); // the others may pause or compile
   const usual = megabytes("code,name\n");
-  timeOf(usual); // compiles the parser
   const most = 40 * Math.max(10, timeOf(usual));
   const hostile = [
     megabytes("\n"),
