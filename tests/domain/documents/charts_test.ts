@@ -46,7 +46,7 @@ Deno.test("ticks are round, at equal distances and around all values", () => {
         assert.ok(share >= -1e-6 && share <= 1 + 1e-6, `${value} at ${share} of ${scale.ticks}`);
       }
     }),
-    { numRuns: 20 },
+    { numRuns: 50 },
   );
 });
 
@@ -75,7 +75,7 @@ Deno.test("every colour of a palette is visible on its page, whatever the tenant
         assert.ok(difference.every((value) => Math.abs(value) <= 1), `${primary} became ${palette[0]}`);
       }
     }),
-    { numRuns: 15 },
+    { numRuns: 40 },
   );
 });
 
@@ -107,7 +107,7 @@ Deno.test("a drawing stays within its frame and has only finite places, for any 
         } else inside(shape.at);
       }
     }),
-    { numRuns: 8 },
+    { numRuns: 12 },
   );
 });
 

@@ -5,7 +5,7 @@ import { type ColumnType, stableText } from "../../../domain/documents/columns.t
 import { FORMAT } from "../../../domain/documents/formats.ts";
 import type { Row } from "../../../domain/documents/row_batch.ts";
 import { CellBytes, isExactNumber } from "../../../domain/documents/writers/excel/cell_bytes.ts";
-import { cellText } from "../../../domain/documents/writers/excel/xml.ts";
+import { cellText, columnLetters } from "../../../domain/documents/writers/excel/xml.ts";
 import { sheetName } from "../../../domain/documents/writers/excel/mod.ts";
 import { csvText } from "../../../domain/shared/csv_text.ts";
 import { contains } from "../../support/answers.ts";
@@ -74,7 +74,7 @@ Deno.test("csv cells equal the text forms of the other formats, for every value"
       const expected = rows.map((row) => `${cellsOf(row).join(",")}\r\n`).join("");
       assert.equal(document.slice(document.indexOf("\r\n") + 2), expected);
     }),
-    { numRuns: 15 },
+    { numRuns: 50 },
   );
 });
 
@@ -183,7 +183,7 @@ Deno.test("texts as bytes are the same as the ones made from strings, for every 
       assert.ok(!/[<>]|&(?!(amp|lt|gt|quot|apos);)/.test(/<t[^>]*>([\s\S]*)<\/t>/.exec(xml)?.[1] ?? ""));
       if (/^[ \t\n]|[ \t\n]$/.test(given)) assert.ok(xml.includes(`xml:space="preserve"`));
     }),
-    { numRuns: 60 },
+    { numRuns: 150 },
   );
 });
 
@@ -211,4 +211,8 @@ Deno.test("a table longer than a sheet goes on in the next one, where its totals
   assert.equal(first - 3 + second - 3 - 2, 150, "all rows, and the totals of the group and the table");
   assert.match(ends[1] ?? "", /Total: g<\/t><\/is><\/c><c r="B\d+" s="7"><v>150<\/v>/);
   assert.ok(!ends[1]?.includes("<f>"));
+});
+
+Deno.test("columns are named by letters", () => {
+  assert.deepEqual([1, 26, 27, 702, 703, 16_384].map(columnLetters), ["A", "Z", "AA", "ZZ", "AAA", "XFD"]);
 });

@@ -315,6 +315,30 @@ Deno.test("a file that kills workers is scanned alone, then skipped until the si
   assert.equal(await startRescan(newer), "nothing outdated");
 });
 
+Deno.test("a running scan with newer signatures has a row while it runs", async () => {
+  await upToDate(new Engine(22));
+  const id = await available("seen", new Engine(22));
+  const rows: number[] = [];
+  const rowsOf = async () => (await sql`select from file_scan_runs where file_id = ${id}`).length;
+  const platform = withEngine(
+    new Engine(23, {
+      async scan(content) {
+        if (await textOf(content) === "seen") rows.push(await rowsOf());
+        return { verdict: "Clean" };
+      },
+    }),
+  );
+  assert.equal(await startRescan(platform), "started");
+  const worker = crypto.randomUUID();
+  await sql`insert into job_workers (id, host) values (${worker}, 'test')`;
+  const [claimed] = await sql<{ id: string }[]>`update jobs set status = 'Processing', worker_id = ${worker},
+    attempts = 1, started_at = now() where id = (select id from jobs where job_type_name = 'files.rescan-batch'
+    order by id desc limit 1) returning id`;
+  assert.ok(claimed);
+  await rescanBatch(platform, (await batches()).at(-1)!, { ...job, jobId: claimed.id });
+  assert.deepEqual([rows, await rowsOf()], [[1], 0]);
+});
+
 Deno.test("a file that the engine does not read to its end stays Available and is not scanned again", async () => {
   const id = await available("an archive");
   const rejecting = new Engine(23, {

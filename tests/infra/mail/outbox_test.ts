@@ -50,6 +50,15 @@ Deno.test("mail in the outbox is listed with all its fields, newest first", () =
     assert.equal(await new Response(await outbox.openAttachment(id, 1)).text(), "two!");
   }));
 
+Deno.test("the same message sent twice is listed twice, also after a restart", () =>
+  withOutbox(async (outbox, directory) => {
+    const sent = message();
+    await outbox.mail.send(sent);
+    await outbox.mail.send(sent);
+    const again = await openOutbox(directory);
+    assert.deepEqual((await again.list()).map((kept) => kept.messageId), [sent.messageId, sent.messageId]);
+  }));
+
 Deno.test("only the newest messages are kept, also with concurrent writers", () =>
   withOutbox(async (outbox, directory) => {
     for (let index = 0; index < 8; index++) await outbox.add(sms(`${index}`));
@@ -58,6 +67,17 @@ Deno.test("only the newest messages are kept, also with concurrent writers", () 
     await Promise.all(Array.from({ length: 20 }, (_, index) => (index % 2 ? outbox : other).add(sms("x"))));
     assert.equal((await outbox.list()).length, 5);
   }, 5));
+
+Deno.test("a message that could not be written completely, or has no valid recipient, leaves no file", () =>
+  withOutbox(async (outbox, directory) => {
+    const open = () => Promise.reject(new Error("the object store failed"));
+    const broken = { ...attachment("a", ""), open };
+    const failing = message({ attachments: [attachment("b", "x"), broken] });
+    await assert.rejects(outbox.mail.send(failing), /the object store failed/);
+    await assert.rejects(outbox.mail.send(message({ to: to("nobody") })), { name: "MailDeliveryFailed" });
+    assert.deepEqual(await outbox.list(), []);
+    assert.deepEqual([...Deno.readDirSync(directory)], []);
+  }));
 
 Deno.test("files that a crash left half-written are not listed, and are deleted once they are old", () =>
   withOutbox(async (_outbox, directory) => {

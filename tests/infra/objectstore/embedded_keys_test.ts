@@ -55,6 +55,17 @@ Deno.test("every key is a separate object, whatever characters it has", async ()
   assert.deepEqual(entries, ["buckets", "incoming", "lock"], "nothing else is in the store's directory");
 });
 
+Deno.test("a key of 1024 bytes is accepted, a longer one and a path that is not UTF-8 are not", async () => {
+  await test.lite.putObject("é".repeat(512), "x");
+  await test.lite.deleteObject("é".repeat(512));
+  const answer = await test.aws.fetch(test.url("é".repeat(512) + "a"), { method: "PUT", body: "x" });
+  assert.equal(await outcome(answer), "400 KeyTooLongError");
+  for (const path of ["%ff", "%c3", "%", "a%zz"]) {
+    const answer = await sendRaw(`${test.server.endpoint}/${BUCKET}/${path}`);
+    assert.equal(await outcome(answer), "400 InvalidURI", path);
+  }
+});
+
 async function listPage(query: Record<string, string>): Promise<Response> {
   const search = Object.entries({ "list-type": "2", ...query })
     .map((pair) => pair.map(encodeURIComponent).join("=")).join("&");
@@ -102,4 +113,18 @@ Deno.test("pages of any size give the same list as a simple model", async () => 
     }),
     { numRuns: 5 },
   );
+});
+
+Deno.test("invalid arguments are refused", async () => {
+  const refusals: [query: Record<string, string>, expected: string][] = [
+    [{ "max-keys": "-1" }, "400 InvalidArgument"],
+    [{ "max-keys": "many" }, "400 InvalidArgument"],
+    [{ "continuation-token": "?" }, "400 InvalidArgument"],
+    [{ "encoding-type": "xml" }, "400 InvalidArgument"],
+    [{ "list-type": "1" }, "501 NotImplemented"],
+    [{ "max-keys": "0" }, "200"],
+  ];
+  for (const [query, expected] of refusals) assert.equal(await outcome(await listPage(query)), expected);
+  const absent = await test.aws.fetch(`${test.server.endpoint}/absent-bucket?list-type=2`);
+  assert.equal(await outcome(absent), "404 NoSuchBucket");
 });

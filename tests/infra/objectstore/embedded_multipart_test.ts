@@ -36,6 +36,28 @@ async function isStored(key: string, ...parts: Uint8Array[]): Promise<void> {
   assert.ok(await noUploadLeft());
 }
 
+Deno.test("an invalid completion is refused, and the upload stays open", async () => {
+  const uploadId = await start("refused");
+  const small = await putPart("refused", uploadId, 1, pattern(10));
+  const large = await putPart("refused", uploadId, 2, pattern(5 * MIB));
+  const cases: [[number, string][], string][] = [
+    [[[1, small], [2, large]], "400 EntityTooSmall"],
+    [[[2, large], [1, small]], "400 InvalidPartOrder"],
+    [[[3, small]], "400 InvalidPart"],
+    [[[10_001, small]], "400 MalformedXML"],
+    [[], "400 MalformedXML"],
+  ];
+  for (const [parts, expected] of cases) {
+    assert.equal(await outcome(await complete("refused", uploadId, parts)), expected);
+  }
+  assert.equal(await outcome(await complete("refused", uploadId, [[2, large]])), "200");
+  for (const partNumber of ["0", "10001", "1.5", "", "x"]) {
+    const answer = await call("PUT", "refused", { uploadId, partNumber }, { body: "x" });
+    assert.equal(await outcome(answer), "400 InvalidArgument");
+  }
+  assert.ok(await noUploadLeft());
+});
+
 /** Sends the first MiB of a part of 5 MiB; resolves when the store has written it at its place. */
 async function beginPart(key: string, uploadId: string, partNumber: number): Promise<ClientRequest> {
   const sizeBytes = 5 * MIB;
@@ -74,6 +96,17 @@ Deno.test("parts of equal size become the object without a copy, in whatever ord
   await test.store.delete("in-place");
 });
 
+Deno.test("parts that were replaced, are larger than the first or are not listed do not change the object", async () => {
+  const [one, two, again] = [pattern(5 * MIB, 1), pattern(6 * MIB, 2), pattern(5 * MIB, 4)];
+  const uploadId = await start("mixed");
+  await putPart("mixed", uploadId, 1, one);
+  const etagTwo = await putPart("mixed", uploadId, 2, two);
+  const etagOne = await putPart("mixed", uploadId, 1, again);
+  await putPart("mixed", uploadId, 3, pattern(100, 5));
+  assert.equal(await outcome(await complete("mixed", uploadId, [[1, etagOne], [2, etagTwo]])), "200");
+  await isStored("mixed", again, two);
+});
+
 Deno.test("a part that breaks off can be sent again; one that still arrives at the completion is not in the object", async () => {
   const uploadId = await start("late");
   const one = pattern(5 * MIB, 1);
@@ -87,4 +120,17 @@ Deno.test("a part that breaks off can be sent again; one that still arrives at t
   late.end(new Uint8Array(4 * MIB));
   assert.equal((await answered)[0].statusCode, 404);
   await isStored("late", one, pattern(5 * MIB, 2));
+});
+
+Deno.test("an upload belongs to its key, and an aborted one is gone", async () => {
+  const uploadId = await start("mine");
+  const put = async (key: string, partNumber: string) =>
+    await outcome(await call("PUT", key, { uploadId, partNumber }, { body: "x" }));
+  assert.equal(await put("other", "1"), "404 NoSuchUpload");
+  assert.equal(await put("mine", "10000"), "200");
+  assert.equal((await call("DELETE", "mine", { uploadId })).status, 204);
+  assert.ok(await noUploadLeft());
+  for (const method of ["DELETE", "GET"]) {
+    assert.equal(await outcome(await call(method, "mine", { uploadId })), "404 NoSuchUpload");
+  }
 });

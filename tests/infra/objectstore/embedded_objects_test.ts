@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
-import { filesIn, outcome, pattern, presign, startTestStore } from "./support.ts";
+import { createHash } from "node:crypto";
+import { filesIn, outcome, pattern, presign, sendRaw, startTestStore } from "./support.ts";
 import { until } from "../../support/until.ts";
 
 const test = await startTestStore({ corsOrigins: ["https://app.test"] });
@@ -16,6 +17,32 @@ const put = async (key: string, body: BodyInit, headers: HeadersInit = {}): Prom
 
 const get = (key: string, headers: HeadersInit = {}): Promise<Response> =>
   test.aws.fetch(test.url(key), { headers });
+
+Deno.test("ranges are answered with 206, or 416 if no byte is in the range", async () => {
+  await put("r", "0123456789");
+  const cases = [
+    ["bytes=0-3", 206, "0123", "bytes 0-3/10"],
+    ["bytes=4-", 206, "456789", "bytes 4-9/10"],
+    ["bytes=-3", 206, "789", "bytes 7-9/10"],
+    ["bytes=8-99", 206, "89", "bytes 8-9/10"],
+    ["bytes=3-2", 200, "0123456789", null],
+    ["bytes=0-1,3-4", 200, "0123456789", null],
+  ] as const;
+  for (const [range, status, body, contentRange] of cases) {
+    const answer = await get("r", { range });
+    assert.equal(answer.status, status, range);
+    hasHeaders(answer, { "content-range": contentRange, "content-length": String(body.length) });
+    assert.equal(await answer.text(), body);
+  }
+  for (const range of ["bytes=10-", "bytes=-0", "bytes=99-100"]) {
+    const answer = await get("r", { range });
+    hasHeaders(answer, { "content-range": "bytes */10" });
+    assert.equal(await outcome(answer), "416 InvalidRange");
+  }
+  for (const [etag, status] of [["781e5e245d69b566979b86e28d23f2c7", "206"], ["other", "200"]] as const) {
+    assert.equal(await outcome(await get("r", { "range": "bytes=0-0", "if-range": `"${etag}"` })), status);
+  }
+});
 
 /** Begins a PUT with this length and sends these bytes. */
 async function beginPut(key: string, length: number, bytes: Uint8Array): Promise<Deno.Conn> {
@@ -88,4 +115,37 @@ Deno.test("pages of an allowed origin may upload and read the answer, other orig
   const foreign = await fetch(signed, { method: "PUT", body: "x", headers: { origin: "https://evil.test" } });
   await foreign.body?.cancel();
   hasHeaders(foreign, { "access-control-allow-origin": null });
+});
+
+Deno.test("write conditions hold, also with two concurrent writers", async () => {
+  assert.equal(await put("w", "one", { "if-none-match": "*" }), "200");
+  assert.equal(await put("w", "two", { "if-none-match": "*" }), "412 PreconditionFailed");
+  assert.equal(await put("w", "two", { "if-match": '"other"' }), "412 PreconditionFailed");
+  assert.equal(
+    await put("w", "two", { "if-match": `"${createHash("md5").update("one").digest("hex")}"` }),
+    "200",
+  );
+  assert.equal(await put("absent", "two", { "if-match": '"other"' }), "404 NoSuchKey");
+  const racing = await Promise.all(
+    Array.from({ length: 8 }, (_, i) => put("race", `${i}`, { "if-none-match": "*" })),
+  );
+  assert.deepEqual(racing.toSorted(), ["200", ...Array(7).fill("412 PreconditionFailed")]);
+});
+
+Deno.test("a body without a length is rejected", async () => {
+  const signed = await presign(test.url("l"), { method: "PUT" });
+  const chunked = await sendRaw(signed, {
+    method: "PUT",
+    headers: { "transfer-encoding": "chunked" },
+    body: "abc",
+  });
+  assert.equal(await outcome(chunked), "411 MissingContentLength");
+});
+
+Deno.test("Content-MD5 is verified", async () => {
+  const digest = (text: string) => createHash("md5").update(text).digest("base64");
+  assert.equal(await put("m", "body", { "content-md5": digest("other") }), "400 BadDigest");
+  assert.equal(await put("m", "body", { "content-md5": "nonsense" }), "400 InvalidDigest");
+  assert.equal(await test.store.head("m"), null);
+  assert.equal(await put("m", "body", { "content-md5": digest("body") }), "200");
 });

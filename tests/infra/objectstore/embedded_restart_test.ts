@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { startEmbeddedObjectStore } from "../../../infra/embedded/objectstore/server.ts";
 import { connectObjectStore } from "../../../infra/objectstore/objectstore.ts";
 import {
+  BUCKET,
   configOf,
   CREDENTIALS,
   filesIn,
@@ -47,6 +48,25 @@ Deno.test("objects survive a restart with their metadata; truncated and incomple
   } finally {
     await again.stop();
     await Deno.remove(first.dir, { recursive: true });
+  }
+});
+
+Deno.test("an object with a missing file causes an internal error, and the log has no key, bucket or path", async () => {
+  const { store, server, dir } = await startTestStore();
+  const { error } = console;
+  const printed: string[] = [];
+  console.error = (...words) => void printed.push(words.map(String).join(" "));
+  try {
+    await store.write("secret-key", streamOf(pattern(3)), { contentType: "a/b" });
+    for (const file of await filesIn(`${dir}/buckets`)) await Deno.remove(file);
+    await assert.rejects(store.read("secret-key"), /answered 500 InternalError/);
+    assert.equal(printed.length, 1);
+    assert.match(printed[0] ?? "", /NotFound.*\(a file of the store\)/);
+    for (const word of ["secret-key", BUCKET, dir]) assert.ok(!printed[0]?.includes(word), word);
+  } finally {
+    console.error = error;
+    await server.stop();
+    await Deno.remove(dir, { recursive: true });
   }
 });
 

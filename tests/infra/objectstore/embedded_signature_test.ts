@@ -1,5 +1,7 @@
+import { AwsV4Signer } from "aws4fetch";
 import assert from "node:assert/strict";
-import { outcome, presign, sendRaw, startTestStore } from "./support.ts";
+import { createHash } from "node:crypto";
+import { awsCredentials, outcome, presign, sendRaw, startTestStore } from "./support.ts";
 
 const test = await startTestStore();
 Deno.test.afterAll(() => test.stop());
@@ -73,12 +75,81 @@ Deno.test("every change of a presigned URL makes it invalid", async () => {
   assert.equal(await get(good, { method: "DELETE" }), NOT_SIGNED);
 });
 
+Deno.test("a presigned URL with a missing, repeated or wrong parameter is malformed", async () => {
+  const good = await presign(url);
+  const wrong = { Algorithm: "AWS4-ECDSA", Date: "today", SignedHeaders: "accept" };
+  for (const name of ["Algorithm", "Credential", "Date", "Expires", "SignedHeaders", "Signature"]) {
+    const target = new URL(good);
+    target.searchParams.delete(`X-Amz-${name}`);
+    assert.equal(await get(target.href), MALFORMED, name);
+    assert.equal(await get(`${good}&X-Amz-${name}=x`), MALFORMED, name);
+  }
+  for (const [name, value] of Object.entries(wrong)) {
+    const target = new URL(good);
+    target.searchParams.set(`X-Amz-${name}`, value);
+    assert.equal(await get(target.href), MALFORMED, name);
+  }
+});
+
 Deno.test("a chunked body does not bypass a signed length, and a URL signed for another host is rejected", async () => {
   const signed = await presign(url, { method: "PUT", headers: { "content-length": "3" } });
   const headers = { "transfer-encoding": "chunked" };
   assert.equal(await outcome(await sendRaw(signed, { method: "PUT", headers, body: "abc" })), NOT_SIGNED);
   const elsewhere = await sendRaw(await presign(url), { headers: { host: "elsewhere.test" } });
   assert.equal(await outcome(elsewhere), NOT_SIGNED);
+});
+
+Deno.test("header signatures of other libraries are accepted, and every change makes them invalid", async () => {
+  assert.equal(await (await test.lite.getObject("folder/object")).text(), "content");
+  assert.equal(await outcome(await test.aws.fetch(url)), "200");
+  const sign = async (o: Record<string, unknown> = {}) => {
+    const signer = new AwsV4Signer({ ...awsCredentials(), service: "s3", url, method: "GET", ...o });
+    return new Headers((await signer.sign()).headers);
+  };
+  const without = async (name: string) => {
+    const headers = await sign();
+    headers.delete(name);
+    return headers;
+  };
+  const extra = await sign();
+  extra.set("x-amz-meta-a", "1");
+  const requests: [headers: Headers, expected: string, to?: string, method?: string][] = [
+    [await sign(), "200"],
+    [await sign(), NOT_SIGNED, url, "DELETE"],
+    [await sign(), NOT_SIGNED, test.url("folder/other")],
+    [await sign(), NOT_SIGNED, `${url}?list-type=2`],
+    [await sign({ region: "us-east-1" }), "403 AuthorizationHeaderMalformed"],
+    [await sign({ secretAccessKey: "other" }), NOT_SIGNED],
+    [await sign({ accessKeyId: "other" }), "403 InvalidAccessKeyId"],
+    [await sign({ datetime: "20200101T000000Z" }), "403 RequestTimeTooSkewed"],
+    [extra, "403 AccessDenied"],
+    [await without("x-amz-date"), "403 AccessDenied"],
+    [await without("x-amz-content-sha256"), "400 InvalidRequest"],
+    [await sign(), "400 InvalidArgument", await presign(url)],
+  ];
+  for (const [i, [headers, expected, to = url, method = "GET"]] of requests.entries()) {
+    assert.equal(await get(to, { headers, method }), expected, `request ${i}`);
+  }
+});
+
+Deno.test("the SHA-256 of a signed body is checked while it streams", async () => {
+  const put = async (hash: string, body: string) => {
+    const headers = { "x-amz-content-sha256": hash };
+    return await outcome(await test.aws.fetch(test.url("hashed"), { method: "PUT", body, headers }));
+  };
+  const right = createHash("sha256").update("body").digest("hex");
+  assert.equal(await put(right, "bodY"), "400 XAmzContentSHA256Mismatch");
+  assert.equal(await test.store.head("hashed"), null);
+  assert.equal(await put("nonsense", "body"), "400 InvalidArgument");
+  assert.equal(await put(right, "body"), "200");
+  assert.equal(await put("UNSIGNED-PAYLOAD", "any"), "200");
+});
+
+Deno.test("a client can read the rejection of a large upload", {
+  sanitizeOps: false,
+  sanitizeResources: false,
+}, async () => {
+  assert.equal(await get(url, { method: "PUT", body: new Uint8Array(20 * 1024 * 1024) }), "403 AccessDenied");
 });
 
 Deno.test("x-amz headers that were not signed are rejected", async () => {

@@ -14,7 +14,7 @@ Deno.test("arrays of any text are read from the database as they were written", 
     const [row] = await sql<{ back: unknown }[]>`select ${values}::text[] as back`;
     assert.deepEqual(row?.back, values);
   };
-  await fc.assert(fc.asyncProperty(fc.array(fc.option(text)), isKept), { numRuns: 25 });
+  await fc.assert(fc.asyncProperty(fc.array(fc.option(text)), isKept), { numRuns: 60 });
 });
 
 Deno.test("each element type is parsed to its JavaScript type", async () => {
@@ -34,7 +34,7 @@ Deno.test("each element type is parsed to its JavaScript type", async () => {
 });
 
 Deno.test("the first query of a new connection may have array parameters", async () => {
-  for (let run = 0; run < 3; run++) {
+  for (let run = 0; run < 6; run++) {
     const sql = connectPostgres(databaseUrl, { max: 3 });
     const rows = await Promise.all(
       [1, 2, 3].map((n) => sql`select ${[`a${n}`]}::text[] as a, ${[n]}::int[] as b`),

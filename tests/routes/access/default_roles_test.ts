@@ -165,3 +165,13 @@ Deno.test("a start updates the texts of built-in permissions, once, and of catal
   const made = await sql`select description, is_system from permissions where code = 'approve:texts'`;
   assert.ok(made.some(({ description, isSystem }) => description === "Mine" && !isSystem));
 });
+
+Deno.test("two simultaneous changes leave what the later one says, in every tenant", async () => {
+  const id = await newPermission("twice:orders");
+  const tenants = await Promise.all([1, 2].map(() => t.tenant()));
+  await Promise.all([["Admin"], ["Visitor"], [], ["Admin", "GroupAdmin"]].map((roles) => set(id, roles)));
+  const { body } = await systemAdmin.get(`${PERMISSIONS}/${id}`);
+  for (const tenantId of tenants) {
+    assert.deepEqual(await rolesWith("twice:orders", tenantId), body.defaultRoles);
+  }
+});

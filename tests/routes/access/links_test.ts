@@ -180,3 +180,25 @@ Deno.test("POST /tenants/{id}/users reaches other tenants only with permission f
     refused(await add(reaching, newUuid()), 404, "USER_NOT_FOUND");
   }
 });
+
+Deno.test("the answer shows the link as it was created, even if the user is deleted right after", async () => {
+  // Runs when the link commits: reads after the commit find the user deleted.
+  await sql.unsafe(`
+    create function delete_linked() returns trigger language plpgsql as $$ begin
+      update users set deleted_at = now() where id = new.user_id;
+      return null;
+    end $$;
+    create constraint trigger delete_linked after insert on user_tenants deferrable initially deferred
+      for each row execute function delete_linked()`);
+  try {
+    const [{ tenantId, roleId }, one, userId] = [await tenantWithRole(), await user(), await user()];
+    const added = await linkTo(one, tenantId, [roleId]);
+    assert.deepEqual([added.status, added.body.tenants?.length], [201, 1], JSON.stringify(added.body));
+    const body = { userId, roleIds: [roleId] };
+    const brought = await t.systemAdmin.post(`/api/v1/tenants/${tenantId}/users`, body);
+    assert.deepEqual([brought.status, brought.body.tenantId], [201, tenantId], JSON.stringify(brought.body));
+    refused(await t.systemAdmin.get(links(one)), 404, "USER_NOT_FOUND");
+  } finally {
+    await sql`drop function delete_linked cascade`;
+  }
+});

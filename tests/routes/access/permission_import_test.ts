@@ -276,3 +276,9 @@ Deno.test("rows that change the same permission lead to one change, however far 
     and target_type = 'permission'`;
   assert.deepEqual([descriptions.size, audited.length], [520, 520]);
 });
+
+Deno.test("a document with very many unknown members is imported like any other", async () => {
+  const members = Array.from({ length: 150_000 }, (_, n) => `"u-${n}":1`).join();
+  const body = `{"permissions":[{"code":"paint:z","category":"C"}],${members}}`;
+  assert.equal(tally(await (await importer()).post(`${IMPORT}?dryRun=true`, body)).created, 1);
+});

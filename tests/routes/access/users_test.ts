@@ -369,3 +369,14 @@ Deno.test("a reset link is sent only by who may change the user, and not to an i
   await sql`update users set deleted_at = now() where id = ${inactive.userId}`;
   refused(await sendLink(admin, inactive.userId), 404, "USER_NOT_FOUND");
 });
+
+Deno.test("an update ends tokens only if it changes isActive; of simultaneous ones of one version, one succeeds", async () => {
+  const id = await createUser(admin);
+  const put = (body: object, headers = {}) => admin.put(path(id), body, headers);
+  assert.equal((await put({ firstName: " Bea " })).body.firstName, "Bea");
+  assert.equal(await versionOf(id), 1);
+  assert.equal((await put({ isActive: false })).body.isActive, false);
+  assert.equal(await versionOf(id), 2);
+  const answers = await atOnce(3, (n) => put({ firstName: `N${n}` }, { "if-match": '"3"' }));
+  assert.deepEqual(statuses(answers), [200, 412, 412]);
+});

@@ -145,6 +145,17 @@ Deno.test("the audit log shows the tenant's changes, newest first, and the API k
   assert.equal((await rowsOf(admin, "audit-log", { to: "2001-01-01" })).length, 0);
 });
 
+Deno.test("an impossible date is rejected by name; the first and last dates of Postgres are accepted", async () => {
+  const admin = await t.actor({ role: "Admin" });
+  const days = { "2026-02-30": 400, "0000-12-31": 400, "0001-01-01": 201, "9999-12-31": 201 };
+  for (const [day, expected] of Object.entries(days)) {
+    const { status, body } = await generate(admin, "audit-log", { from: day, to: day });
+    assert.equal(status, expected, day);
+    const named = expected === 400 ? ["parameters.from", "parameters.to"] : [];
+    assert.deepEqual(Object.keys(body.errors ?? {}), named, day);
+  }
+});
+
 Deno.test("users and keys of other tenants appear only as ids, whatever they changed or uploaded here", async () => {
   const admin = await t.actor({ role: "Admin" });
   const stranger = await t.actor({ permissions: ["manage:api-keys", "read:users"] });

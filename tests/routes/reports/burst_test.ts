@@ -172,15 +172,22 @@ Deno.test("one failing value stops no other, is notified once, and does not coun
   }]);
 });
 
-Deno.test("a run in which every value fails counts as one failure, and each failed document sends an event", async () => {
+Deno.test("a run in which every value fails counts as one failure, and the second in a row pauses the schedule", async () => {
   const actor = await t.actor({ permissions: ["read:events"] });
   const { id } = await create(actor, { burst: burstOf(item("zero"), item("Sul")) });
   await invalidate(id, "Sul");
-  const failed = Object.values((await trigger(actor, id)).made);
-  assert.deepEqual(pluck(failed, "status"), [Failed, Failed]);
-  has(await read(actor, id), { failuresInARow: 1, isActive: true });
+  const failed: string[] = [];
+  for (const [failuresInARow, isActive] of [[1, true], [2, false]]) {
+    const { made } = await trigger(actor, id);
+    assert.deepEqual(pluck(Object.values(made), "status"), [Failed, Failed]);
+    failed.push(...pluck(Object.values(made), "id"));
+    has(await read(actor, id), { failuresInARow, isActive });
+  }
+  const messages = pluck(await messagesOf(t, actor, 2), "body");
+  const isPaused = messages.some((body) => body.includes("2 times in a row and is now paused"));
+  assert.ok(isPaused, JSON.stringify(messages));
   const { items } = (await actor.get("/api/v1/events?types=report.failed")).body;
-  assert.deepEqual(pluck(pluck(items, "data"), "executionId").sort(), pluck(failed, "id").sort());
+  assert.deepEqual(pluck(pluck(items, "data"), "executionId").sort(), failed.sort());
 });
 
 Deno.test("cancelled executions do not count for the run, and the next tick waits for all others", async () => {

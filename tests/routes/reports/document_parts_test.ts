@@ -197,3 +197,52 @@ Deno.test("each generated document has the language of its item, of the request 
   const wrong = { items: [{ data: {} }, { language: "not a tag", data: {} }] };
   invalid(await by.post(`${DOCUMENTS}/${id}/generate`, wrong), "items.1.language");
 });
+
+Deno.test("texts are previewed before they are saved, and are kept, changed, removed and restored with the template", async () => {
+  const by = await editor();
+  const first = async (more: Record<string, unknown>) => {
+    const body = given(SPEAKING, { data: { name: "Z" }, ...more });
+    return textsOf(await drawnBy(t, by, `${DOCUMENTS}/preview`, body))[0];
+  };
+  assert.equal(await first({ texts: TEXTS, language: "pt" }), "Olá Z");
+  assert.equal(await first({ texts: TEXTS }), "Hello Z");
+  assert.equal(await first({}), "hello", "an unknown key is shown itself");
+
+  const { id } = await make(by, SPEAKING, { texts: TEXTS });
+  const one = `${DOCUMENTS}/${id}`;
+  const changed = { en: { hello: "Dear {name}" } };
+  for (const change of [{ texts: changed }, { name: "Other" }]) {
+    assert.deepEqual((await by.put(one, change)).body.texts, changed);
+  }
+  assert.equal((await by.put(one, { texts: null })).body.texts, null);
+  assert.deepEqual((await by.post(`${one}/versions/1/restore`)).body.texts, TEXTS);
+  assert.equal((await drawn(by, id, { language: "pt", data: { name: "Y" } }))[0], "Olá Y");
+});
+
+Deno.test("a change of the title while the body is changed keeps the partials of both", async () => {
+  const by = await editor();
+  await makePartial(by, "one", "1");
+  await makePartial(by, "two", "<p>2</p>");
+  const plain = "<page><p>x</p></page>";
+  const { id } = await make(by, plain);
+  const put = (change: Record<string, unknown>) => by.put(`${DOCUMENTS}/${id}`, change);
+  await put({ titleTemplate: "T", bodyTemplate: plain });
+  await Promise.all([put({ titleTemplate: "{{> one}}" }), put({ bodyTemplate: "<page>{{> two}}</page>" })]);
+  assert.deepEqual(await drawn(by, id), ["2"]);
+  assert.equal((await generated(by, (await generate(by, id, { data: {} })).id)).fileName, "1.pdf");
+});
+
+Deno.test("a loop of partials is refused", async () => {
+  const by = await editor();
+  const loop = await makePartial(by, "loop", "<p>1</p>");
+  await makePartial(by, "back", "{{> loop}}");
+  const looped = await by.put(`${PARTIALS}/${loop}`, { templateId: loop, htmlBodyTemplate: "{{> back}}" });
+  assert.match(looped.body.detail, /contains itself: loop → back → loop/);
+  // a loop in the database, as two changes at the same time could make
+  await t.steward.platform.sql`update notification_templates set html_body_template = '{{> back}}',
+    part_slugs = '{back}', version = version + 1 where id = ${loop}`;
+  const cyclic = await by.post(DOCUMENTS, given("<page>\n{{> loop}}</page>"));
+  refused(cyclic, 400, INVALID);
+  const reason = /^line 2, column 1: .*contains itself: loop → back → loop/;
+  assert.match(cyclic.body.errors.bodyTemplate[0], reason);
+});

@@ -71,6 +71,13 @@ Deno.test("versions of a document template are compared, and restored as a new o
   refused(await ann.get(one), 404, "DOCUMENT_TEMPLATE_NOT_FOUND");
 });
 
+Deno.test("changes at the same time each make a version", async () => {
+  const { id } = await made();
+  const put = (name: string) => ann.put(`${DOCUMENTS}/${id}`, { name });
+  const answers = await Promise.all([1, 2, 3].map((i) => put(`Name ${i}`)));
+  assert.deepEqual(answers.map(({ body }) => body.version).sort(), [2, 3, 4]);
+});
+
 Deno.test("mistakes in a template are refused with line and column", async () => {
   const cases: [bodyTemplate: string, position: string, reason: string][] = [
     ["<page>\n  <script>x</script></page>", "line 2, column 3", "<script> is not supported"],
@@ -138,7 +145,7 @@ const LINES = `<page size="A5"><footer><p>Page <pagenumber/> of <pagecount/></p>
   <tfoot><tr><td>Net</td><td>1</td></tr><tr><td><b>Total</b></td><td>2</td></tr></tfoot></table></page>`;
 
 Deno.test("line items continue on further pages with the head repeated; sums stay together with the last item", async () => {
-  for (const length of [26, 27]) {
+  for (const length of [20, 26, 27, 60]) {
     const items = Array.from({ length }, (_, i) => `Item number ${i + 1}`);
     const objects = await preview(LINES, { items });
     const texts = pageTexts(objects);
@@ -154,7 +161,7 @@ Deno.test("line items continue on further pages with the head repeated; sums sta
 });
 
 Deno.test("paragraphs leave no single line on a page, and headings stay with their text", async () => {
-  for (let lines = 26; lines < 30; lines++) {
+  for (let lines = 24; lines < 32; lines++) {
     const first = Array.from({ length: lines }, (_, i) => `line${i}<br>`).join("");
     const rest = "<h2>Heading</h2><p>One<br>Two<br>Three</p>";
     const texts = pageTexts(await preview(`<page size="A5"><p>${first}end</p>${rest}</page>`));

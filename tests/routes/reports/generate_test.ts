@@ -295,3 +295,10 @@ Deno.test("csv has the rows of all tables, and nothing else", async () => {
   const balances = ["Account,Balance", "Bank,0.10", "Cash,0.20", "Loans,-0.40", "Large,12345678901234.56"];
   assert.equal(text, [...invoices, "", ...balances, ""].join("\r\n"));
 });
+
+Deno.test("a time limit that ends before the work begins stops it too, whatever the store does", async () => {
+  const never = Promise.withResolvers<never>();
+  using _never = t.replace(({ objects }) => objects, { write: () => never.promise });
+  await assert.rejects(within(0, "lines", { rows: 7 }), tooLarge);
+  never.reject(new Error("the store is gone"));
+});

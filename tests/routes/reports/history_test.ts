@@ -49,6 +49,35 @@ Deno.test("the list of templates documents their parameters", async () => {
   has(named("lines").parameters[0], { name: "rows", valueType: "int", required: true });
 });
 
+Deno.test("an unknown number of a format is rejected like an unknown name", async () => {
+  for (const format of ["Docx", 4294967299]) {
+    const request = { templateId: "cells", format };
+    const job = { jobTypeName: "steward.report", serializedArgs: JSON.stringify(request) };
+    const answers = [
+      await t.systemAdmin.get(`${REPORTS}/history?format=${format}`),
+      await t.systemAdmin.post(`${REPORTS}/generate`, request),
+      await t.systemAdmin.post("/api/v1/jobs", job),
+    ];
+    for (const answer of answers) refused(answer, 400, "VALIDATION_ERROR");
+  }
+});
+
+Deno.test("the history is newest first, and filtered by time", async () => {
+  const actor = await t.actor();
+  const first = await generateNow(actor);
+  const second = await generateNow(actor, "lines", { parameters: { rows: 1 } });
+  const third = await generateNow(actor);
+  const page = async (query: string) => (await actor.get(`${REPORTS}/history?${query}`)).body;
+  const cases: [query: string, ...expected: { id: string }[]][] = [
+    ["", third, second, first],
+    [`fromDate=${second.createdAt}`, third, second],
+    [`toDate=${second.createdAt}`, second, first],
+  ];
+  for (const [query, ...expected] of cases) {
+    assert.deepEqual(pluck((await page(query)).items, "id"), pluck(expected, "id"), query);
+  }
+});
+
 Deno.test("a colleague sees an execution only with the permission for its rows", async () => {
   const tenantId = await t.tenant();
   const analyst = await t.actor({ tenantId, permissions: ["read:users"] });

@@ -299,3 +299,12 @@ Deno.test("an API key may name no tenant; an account of several tenants must", a
   const answer = await new HttpClient(t.url, several.secret).get("/scim/v2/Users");
   assert.equal(refusal(answer), "403 FORBIDDEN");
 });
+
+Deno.test("concurrent requests create a user once", async () => {
+  const userName = address();
+  const answers = await Promise.all(
+    Array.from({ length: 4 }, () => idp.post("/scim/v2/Users", { schemas: [USER], userName })),
+  );
+  const outcomes = answers.map((answer) => answer.status === 201 ? "made" : refusal(answer)).sort();
+  assert.deepEqual(outcomes, [...Array(3).fill("409 uniqueness"), "made"]);
+});
