@@ -5,8 +5,6 @@ import { accepted, refused } from "../../support/outcomes.ts";
 import type { TestService } from "../../support/setup.ts";
 import { clock, PASSWORD, type Person, type person, signedIn, signIn } from "./people.ts";
 
-export { clock };
-
 /** An authenticator app. */
 export class TestApp {
   readonly #totp: TOTP;

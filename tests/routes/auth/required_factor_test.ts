@@ -2,8 +2,18 @@ import assert from "node:assert/strict";
 import type { HttpClient } from "../../support/http.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { setup, type TestService } from "../../support/setup.ts";
-import { addApp, ageSignIns, clock, finish, half } from "./factors.ts";
-import { bearer, PASSWORD, person, refresh, setupSignIns, signedIn, signIn, withToken } from "./people.ts";
+import { addApp, ageSignIns, finish, half } from "./factors.ts";
+import {
+  bearer,
+  clock,
+  PASSWORD,
+  person,
+  refresh,
+  setupSignIns,
+  signedIn,
+  signIn,
+  withToken,
+} from "./people.ts";
 import { inTenant, makeAccount, USERS } from "./service_accounts.ts";
 import { insertLink } from "../access/users.ts";
 import { ALL, Uploading } from "../files/uploading.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { setupShared } from "../../support/setup.ts";
-import { ageSignIns, appUser, clock, TestApp } from "../auth/factors.ts";
-import { PASSWORD, person } from "../auth/people.ts";
+import { ageSignIns, appUser, TestApp } from "../auth/factors.ts";
+import { clock, PASSWORD, person } from "../auth/people.ts";
 import { PlainBrowser } from "./plain_browser.ts";
 
 const t = await setupShared({}, { clock });
