@@ -1,13 +1,17 @@
 import assert from "node:assert/strict";
 import { newId } from "../../../domain/shared/ids.ts";
 import { accepted } from "../../support/outcomes.ts";
-import { type Actor, setupShared } from "../../support/setup.ts";
+import { type Actor, setup } from "../../support/setup.ts";
 import { browse } from "./plain_browser.ts";
 import { around, textOf } from "./shown_page.ts";
 
-const t = await setupShared();
+const t = await setup();
 /** No worker runs jobs here, so the counts do not change. */
-const idle = await setupShared({ JOB_CONCURRENCY: "0" });
+const idle = await setup({ JOB_CONCURRENCY: "0" });
+Deno.test.afterAll(async () => {
+  await t.stop();
+  await idle.stop();
+});
 
 Deno.test("each viewer sees the parts that their permissions open, and no problems of others", async () => {
   const parts = async (actor: Actor, locale?: string) => await (await browse(t, actor, locale)).begin();
