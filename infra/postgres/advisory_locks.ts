@@ -35,6 +35,8 @@ export const NAMED_LOCKS = {
   registrations: 7322,
   /** The user of an email whom a provider adds to a tenant. */
   addedUsers: 7323,
+  /** The claim of a remote worker with one requestId. */
+  remoteClaims: 7324,
 } as const;
 
 /** Waits until no other transaction holds the lock of this name. The lock is held until `tx` ends. */

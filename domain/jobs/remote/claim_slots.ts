@@ -1,4 +1,5 @@
-import type { Sql } from "../../../infra/postgres/postgres.ts";
+import { lockNamed, NAMED_LOCKS } from "../../../infra/postgres/advisory_locks.ts";
+import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import type { DueLane } from "../engine/due_lanes.ts";
 import { agesByPriority, type LaneFloors, sinceFloor } from "../engine/lane_floors.ts";
 import { GIVEN_BACK } from "../engine/settle.ts";
@@ -29,9 +30,13 @@ export interface Claimant extends Taker {
 const COLUMNS = `j.id, j.attempts, j.job_type_name, j.tenant_id, j.serialized_args, j.failures, j.max_retries,
   j.lease_until, j.deadline, j.trace_id`;
 
+/** Name of the lock that one claim with a requestId holds, so that a simultaneous one takes no other jobs. */
+const lockOf = ({ workerId, requestId }: Claimant): string => `${workerId} ${requestId}`;
+
 /**
  * Claims due jobs for waiting polls: each slot names a lane and the poll that gets the lane's nth job. Jobs that others
- * have locked are skipped, and so are jobs beyond the size of an answer.
+ * have locked are skipped, and so are jobs beyond the size of an answer. A poll gets none if a claim with its requestId
+ * holds jobs or is being made.
  * @param o.timeoutOf seconds that an attempt of the lane's type may take
  * @param o.floors where the waiting jobs of each lane begin
  * @param o.pauseVersion version of the pauses that the slots respect; nothing is claimed if it has changed
@@ -58,6 +63,12 @@ export async function claimSlots<T extends Claimant>(
   const rows = await q<ClaimedRow[]>`
     with unchanged as (
       select from job_pause_version where n = ${o.pauseVersion} for key share
+    ), claimant as materialized (
+      select c.* from unnest(${takers.map(({ workerId }) => workerId)}::uuid[],
+        ${takers.map(({ requestId }) => requestId)}::uuid[], ${takers.map(lockOf)}::text[])
+        with ordinality as c (worker, request, lock, number)
+      where request is null
+        or is_first_claim(worker, request, hashtextextended(lock, ${NAMED_LOCKS.remoteClaims}))
     ), wanted as (
       select w.*, sum(depth) over (order by place rows unbounded preceding) - depth as slots_before
       from unchanged cross join unnest(${lanes.map(({ lane }) => lane)}::text[],
@@ -81,14 +92,13 @@ export async function claimSlots<T extends Claimant>(
     ), slot as (
       select id, bytes, timeout, n, place, (${takerOfSlot}::int[])[slots_before + n] as taker from due
     ), given as (
-      select id, timeout, taker, row_number() over mine as position, sum(bytes) over mine as bytes
-      from slot
+      select id, timeout, taker, worker, request, row_number() over mine as position, sum(bytes) over mine as bytes
+      from slot join claimant on claimant.number = slot.taker
       window mine as (partition by taker order by n, place rows unbounded preceding)
     )
     update jobs j set status = 'Processing', attempts = j.attempts + 1,
       started_at = greatest(now(), j.due_at),
-      worker_id = (${takers.map(({ workerId }) => workerId)}::uuid[])[given.taker],
-      claim_request_id = (${takers.map(({ requestId }) => requestId)}::uuid[])[given.taker],
+      worker_id = given.worker, claim_request_id = given.request,
       lease_until = now() + make_interval(secs => least(${o.leaseSeconds}, given.timeout)),
       deadline = now() + make_interval(secs => given.timeout)
     from given
@@ -134,6 +144,13 @@ export async function findClaimed<T extends Claimant>(q: Sql, polls: T[]): Promi
     return jobs ? [[poll, jobs.map(({ number: _n, ...job }) => job)]] : [];
   }));
 }
+
+/** The jobs of a poll's requestId, once a simultaneous claim with it has ended. */
+export const findClaimedOnce = (sql: Sql, poll: Claimant): Promise<ClaimedWork[]> =>
+  transact(sql, async (tx) => {
+    await lockNamed(tx, "remoteClaims", lockOf(poll));
+    return (await findClaimed(tx, [poll])).get(poll) ?? [];
+  });
 
 /** Gives back jobs whose claimant has gone. The attempt keeps its number, because its answer may have arrived. */
 export async function giveBackClaimed(q: Sql, jobs: ClaimedWork[]): Promise<void> {

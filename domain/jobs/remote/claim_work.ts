@@ -6,7 +6,7 @@ import { invalid, problem } from "../../problems/problem.ts";
 import { type Caller, principalId } from "../../rights/caller.ts";
 import { parseOrText } from "../../shared/exact_json.ts";
 import type { RemoteWorkPlatform } from "./platform.ts";
-import { type ClaimedWork, findClaimed, giveBackClaimed } from "./claim_slots.ts";
+import { type ClaimedWork, findClaimedOnce, giveBackClaimed } from "./claim_slots.ts";
 import { type NamedRow, readRowsNamed, typeIn } from "../types/find_job_types.ts";
 import { type Served, serves, tenantsServed } from "./served.ts";
 
@@ -63,10 +63,10 @@ export async function claimWork(
   const asked = { types, queues, max, worker, program, workerId, requestId, served, caller };
   const since = performance.now();
   let found = await p.workPolls.wait(asked, request.waitSeconds * 1000, o.gone);
-  const isOld = performance.now() - since > AUTHENTICATED_MS;
-  if (isOld && found.length === 0) {
-    found = (await findClaimed(p.sql, [asked])).get(asked) ?? []; // by a simultaneous claim at another instance
+  if (found.length === 0 && requestId !== null) {
+    found = await findClaimedOnce(p.sql, asked); // by a simultaneous claim at another instance
   }
+  const isOld = performance.now() - since > AUTHENTICATED_MS;
   const jobs = isOld && found.length > 0 ? await stillServed(p, found, served, o.renew) : found;
   return jobs.map(workItem);
 }

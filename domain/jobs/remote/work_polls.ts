@@ -47,6 +47,8 @@ interface Poll extends WorkRequest {
   waits: boolean;
   /** The round of searches after which all lanes were searched for the poll; null before its first search. */
   lastRound: number | null;
+  /** True: a claim with its requestId may have taken jobs since the last look. */
+  mayRepeat: boolean;
   isGone: boolean;
   answer(jobs: ClaimedWork[] | Promise<ClaimedWork[]>): void;
   fail(error: unknown): void;
@@ -122,6 +124,7 @@ export class WorkPolls {
         key: JSON.stringify([request.types, request.queues, request.served]),
         waits: waitMs > 0,
         lastRound: null,
+        mayRepeat: true,
         isGone: false,
         answer(jobs) {
           leave();
@@ -228,8 +231,9 @@ export class WorkPolls {
    * @returns the other polls
    */
   async #withoutRepeats(polls: Poll[]): Promise<Poll[]> {
-    const unsearched = polls.filter(({ lastRound }) => lastRound === null);
-    const found = await findClaimed(this.o.sql, unsearched);
+    const repeating = polls.filter(({ mayRepeat }) => mayRepeat);
+    for (const poll of repeating) poll.mayRepeat = false;
+    const found = await findClaimed(this.o.sql, repeating);
     for (const [poll, jobs] of found) poll.answer(jobs);
     return polls.filter((poll) => !found.has(poll));
   }
@@ -301,6 +305,7 @@ export class WorkPolls {
         jobsOf.set(poll, [...jobsOf.get(poll) ?? [], ...jobs]);
       }
     }
+    for (const { taker } of slots) taker.mayRepeat = !jobsOf.has(taker);
     const unwanted: ClaimedWork[] = [];
     for (const [poll, jobs] of jobsOf) {
       if (this.#polls.has(poll)) poll.answer(jobs);

@@ -1,4 +1,8 @@
 import assert from "node:assert/strict";
+import { claimWork } from "../../../domain/jobs/remote/claim_work.ts";
+import { WorkPolls } from "../../../domain/jobs/remote/work_polls.ts";
+import type { Caller } from "../../../domain/rights/caller.ts";
+import { createLog } from "../../../infra/log.ts";
 import { inOneInstance } from "../../support/in_one_instance.ts";
 import { RemoteWorker, type WorkItem } from "../../support/remote_work.ts";
 import { setupShared } from "../../support/setup.ts";
@@ -96,6 +100,34 @@ inOneInstance(
     }
   },
 );
+
+Deno.test("simultaneous claims with one requestId at two instances get the same jobs, and only these are held", async () => {
+  const [free, limited] = [await declare(), await declare({ concurrency: 4 })];
+  const types = [free, limited];
+  const other = new WorkPolls({ sql, log: createLog("warn", () => {}), leaseSeconds: 60, onClaimed() {} });
+  const caller = { userId: tenant.userId, tenantId: tenant.tenantId, serviceAccount: null } as Caller;
+  for (let round = 0; round < 12; round++) {
+    await Promise.all(types.map((type) => enqueueMany(tenant, type, Array(4).fill({}))));
+    const waitSeconds = round % 2 * 30;
+    const asked = { types, queues: null, max: 2, waitSeconds, worker: "two", program: null };
+    const request = { ...asked, requestId: crypto.randomUUID() };
+    const answers = await Promise.all(
+      [t.steward.platform.workPolls, other].map((workPolls) =>
+        claimWork({ sql, workPolls }, caller, request, {
+          gone: new AbortController().signal,
+          renew: () => Promise.resolve(caller),
+        })
+      ),
+    );
+    const [one = [], two] = answers.map((jobs) => jobs.map(({ jobId }) => jobId).toSorted());
+    assert.ok(one.length > 0);
+    assert.deepEqual(two, one);
+    const held = await sql`select id from jobs where job_type_name = any(${types}) and status = 'Processing'`;
+    assert.deepEqual(held.map(({ id }) => id).toSorted(), one);
+    await sql`delete from jobs where job_type_name = any(${types})`;
+  }
+  await other.stop();
+});
 
 inOneInstance(
   "a repeated claim ends the waiting one, so that it takes no jobs for a client that has gone",
