@@ -1,3 +1,4 @@
+import { NAMED_LOCKS } from "../../infra/postgres/advisory_locks.ts";
 import { GroupCommit } from "../../infra/postgres/group_commit.ts";
 import {
   afterCommit,
@@ -57,6 +58,8 @@ export interface NewJob extends UniqueKey {
   /** Token bucket that its attempts take tokens from; result of `bucketOf`. */
   bucket?: string | null;
   traceId?: string | null;
+  /** Id of its declared type. The insertion fails if the type has been deleted; null: it is inserted anyway. */
+  declaredTypeId?: string | null;
 }
 
 export type JobOptions = Omit<NewJob, "jobTypeName" | "serializedArgs" | "maxRetries"> & {
@@ -227,7 +230,22 @@ export function jobInsertion(
       ${column((j) => j.traceId ?? null)}::text[], ${column((j) => j.limitKey ?? null)}::text[],
       ${column(laneOf)}::text[]${rare.arrays})
       as given (id, created_at, tenant_id, job_type_name, serialized_args, args_type_name, status, priority, queue,
-        scheduled_at, max_retries, parent_job_id, recurring_job_id, created_by, trace_id, limit_key, lane${rare.names})`;
+        scheduled_at, max_retries, parent_job_id, recurring_job_id, created_by, trace_id, limit_key, lane${rare.names})
+    ${declaredTypesStay(q, jobs)}`;
+}
+
+/**
+ * SQL fragment that keeps the declared types of the jobs until the transaction ends. Locks are taken in the order of names,
+ * so that no two insertions wait for each other.
+ */
+function declaredTypesStay(q: Sql, jobs: NewJob[]) {
+  const types = new Map(
+    jobs.flatMap((job) => job.declaredTypeId ? [[job.declaredTypeId, job.jobTypeName]] : []),
+  );
+  if (types.size === 0) return q``;
+  const sorted = [...types].toSorted(([, a], [, b]) => a < b ? -1 : 1);
+  return q`where (select require_job_types(${sorted.map(([id]) => id)}::uuid[],
+    ${sorted.map(([, name]) => name)}::text[], ${NAMED_LOCKS.jobTypes}))`;
 }
 
 /**

@@ -114,6 +114,8 @@ export interface JobType<A = unknown, C = JobContext> {
   repeatAfterSeconds?: number;
   /** Set if callers declared the type and run it in their own processes. */
   remote?: {
+    /** Id of its row. */
+    id: string;
     /** The tenant that declared it; null: declared for all tenants. */
     tenantId: string | null;
   };

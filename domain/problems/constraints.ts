@@ -36,6 +36,7 @@ export const CONSTRAINT_PROBLEMS: Record<string, ConstraintProblem> = {
     "JOB_RECURRING_ALREADY_EXISTS",
     "The tenant already has a recurring job with this id.",
   ],
+  "public.jobs_declared_type": ["JOB_TYPE_UNKNOWN", "The job type has just been deleted."],
   "public.notification_senders_address_unique": [
     "NOTIFICATION_SENDER_ALREADY_EXISTS",
     "The tenant already has a sender with this address.",

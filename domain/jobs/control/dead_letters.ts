@@ -166,6 +166,7 @@ export async function retryJob(
       uniqueKey: job.uniqueKey,
       uniqueFor: job.uniqueSeconds,
       ...argsAndLimits(type, args),
+      declaredTypeId: type.remote?.id ?? null,
       tenantId: job.tenantId,
       createdBy: caller.userId,
       traceId: caller.traceId,

@@ -188,6 +188,7 @@ function toNewJob(
     id: newId(),
     maxRetries: request.maxRetries ?? type.maxRetries,
     ...argsAndLimits(type, request.serializedArgs),
+    declaredTypeId: type.remote?.id ?? null,
     tenantId: caller.tenantId,
     createdBy: caller.userId,
     traceId: caller.traceId,

@@ -185,7 +185,7 @@ export const remoteType = (row: NamedRow, args: z.ZodType = z.unknown()): AnyJob
   ...(row.rateCount === null || row.ratePerSeconds === null
     ? {}
     : { rateLimit: { count: row.rateCount, perSeconds: row.ratePerSeconds, key: row.rateKey } }),
-  remote: { tenantId: row.tenantId },
+  remote: { id: row.id, tenantId: row.tenantId },
   run: () => Promise.reject(new Error(`${row.name} runs in processes of callers`)),
 });
 

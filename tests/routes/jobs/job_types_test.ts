@@ -115,6 +115,28 @@ Deno.test("simultaneous declarations of a name make one type", async () => {
   assert.deepEqual(await statusesOf(tenant.put(at(both), {}), platform.put(at(both), {})), [201, 409]);
 });
 
+Deno.test("a type is deleted, or jobs of it that are enqueued meanwhile stay, never both", async () => {
+  const outcomes = new Set<string>();
+  for (let round = 0; round < 24; round++) {
+    const name = newName();
+    await tenant.put(at(name), {});
+    const { id } = (await enqueue(name, {})).body;
+    await tenant.post(`${JOBS}/${id}/cancel`);
+    const bulk = { items: [jobOf(name, {}, { uniqueKey: "one" })] };
+    const enqueuing = [
+      () => enqueue(name, {}),
+      () => tenant.post(`${JOBS}/bulk`, bulk),
+      () => tenant.post(`${JOBS}/${id}/retry`),
+    ][round % 3];
+    const [deleted, enqueued] = await Promise.all([tenant.delete(at(name)), enqueuing?.()]);
+    outcomes.add(
+      [deleted, enqueued].map((answer) => answer?.status === 400 ? refusal(answer) : answer?.status).join(),
+    );
+  }
+  const expected = ["204,400 JOB_TYPE_UNKNOWN", "409,200", "409,201"];
+  assert.deepEqual([...outcomes].filter((outcome) => !expected.includes(outcome)), []);
+});
+
 Deno.test("arguments are checked against the schema, alone, in bulk and of recurring jobs", async () => {
   const name = newName();
   const to = { $ref: "#/$defs/id" };
