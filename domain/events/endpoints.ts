@@ -10,6 +10,7 @@ import { tableSource } from "../records/table_source.ts";
 import { isSystemAdmin, type TenantCaller } from "../rights/caller.ts";
 import { definedMembers } from "../shared/defined_members.ts";
 import { newId } from "../shared/ids.ts";
+import { storedText } from "../shared/shapes.ts";
 import { requireVersion, type Versioned } from "../shared/version.ts";
 import { EVERY_TYPE, ownTypeMistake } from "./event_types.ts";
 import { subscriptionsChanged } from "./job_events.ts";
@@ -22,7 +23,7 @@ const MAX_ENDPOINTS = 100;
 
 const timestamp = z.iso.datetime();
 const url = z.string().trim().min(1).max(2000);
-const description = z.string().max(2000).nullable();
+const description = storedText(2000).nullable();
 const TYPES_EXPECTED =
   `expected "${EVERY_TYPE}", or a list of event types: those of GET /api/v1/webhook-events/types and own ones`;
 const eventTypes = z.union([

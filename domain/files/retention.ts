@@ -1,4 +1,4 @@
-import { enumName, instant } from "../shared/shapes.ts";
+import { enumName, instant, storedText } from "../shared/shapes.ts";
 import { z } from "zod";
 import { transact } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
@@ -27,7 +27,7 @@ export const RetentionChange = z.object({
   retentionClass: enumName(RETENTION_CLASSES).nullish(),
   retainUntil: instant.nullish(),
   legalHold: z.boolean().nullish(),
-  reason: z.string().max(1000).nullish(),
+  reason: storedText(1000).nullish(),
 }).meta({
   id: "RetentionRequest",
   description: "Omitted fields keep their values; retainUntil null removes the date.",

@@ -92,7 +92,7 @@ const declared = defineRecord({
       label: { en: "Mail to", pt: "E-mail para" },
     },
     slackTarget: {
-      shape: z.string().trim().max(200).nullable().default(null),
+      shape: z.string().trim().normalize("NFC").max(200).nullable().default(null),
       label: { en: "Slack target", pt: "Destino do Slack" },
       hint: {
         en: "Name of a report target. Webhooks get the event alert.changed.",

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { requiredName } from "../shared/shapes.ts";
+import { requiredName, storedText } from "../shared/shapes.ts";
 import { alertRules } from "./alert_rules.ts";
 import { defineRecord } from "./define_record.ts";
 import type { DefinedRecord } from "./record_type.ts";
@@ -42,7 +42,7 @@ export const applications = defineRecord({
     },
     name: { shape: requiredName(200), label: { en: "Name", pt: "Nome" }, sort: "lower(name)" },
     description: {
-      shape: z.string().max(2000).nullable().default(null),
+      shape: storedText(2000).nullable().default(null),
       label: { en: "Description", pt: "Descrição" },
     },
     isActive: {
@@ -80,7 +80,7 @@ const settings = defineRecord({
     key: { shape: requiredName(200), label: { en: "Key", pt: "Chave" }, sort: true },
     value: { shape: z.string().max(100_000), label: { en: "Value", pt: "Valor" }, format: "code" },
     description: {
-      shape: z.string().max(2000).nullable().default(null),
+      shape: storedText(2000).nullable().default(null),
       label: { en: "Description", pt: "Descrição" },
     },
   },

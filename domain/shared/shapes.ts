@@ -59,9 +59,15 @@ export const isVisible = (text: string): boolean => VISIBLE.test(text);
 
 const NOT_VISIBLE = "expected at least one visible character";
 
+/** Text of at most `max` characters as it is stored: in Unicode NFC. */
+export const storedText = (max: number) => z.string().normalize("NFC").max(max);
+
 /** Trimmed text of 1 to `max` characters, of which at least one is visible. */
 export const requiredText = (max: number) =>
-  z.string().trim().min(1).max(max).refine((text) => text === "" || isVisible(text), NOT_VISIBLE);
+  z.string().trim().normalize("NFC").min(1).max(max).refine(
+    (text) => text === "" || isVisible(text),
+    NOT_VISIBLE,
+  );
 
 /** The schema of a member that may be absent or null, and then has the value `fallback`. */
 export const withDefault = <S extends z.ZodType, D extends z.output<S> | null | undefined>(
@@ -80,7 +86,7 @@ export const orReset = <S extends z.ZodType>(schema: S, initial: z.output<S>) =>
   schema.nullish().transform((value) => value === null ? initial : value as z.output<S> | undefined);
 
 /** Text of at most `max` characters, or null. */
-export const optionalText = (max: number) => orNull(z.string().max(max));
+export const optionalText = (max: number) => orNull(storedText(max));
 
 /** Returns a function that converts a text to the one of `names` that equals it but for case. Other values stay. */
 export function spelledAs(names: readonly unknown[]): (value: unknown) => unknown {

@@ -44,5 +44,7 @@ export const usersQuery = {
   notSignedInForDays: queryInteger(1, 3650).optional().describe(
     "Users who have not signed in for these days, and are not newer than that",
   ),
-  externalId: z.string().trim().max(200).optional().describe("Users with exactly this external id"),
+  externalId: z.string().trim().normalize("NFC").max(200).optional().describe(
+    "Users with exactly this external id",
+  ),
 };

@@ -13,7 +13,7 @@ import { rotateSigningSecret } from "../../domain/jobs/types/signing_secrets.ts"
 import { definedMembers } from "../../domain/shared/defined_members.ts";
 import { createdVersioned, noContentAfter, ok, okVersioned, versionedAnswer } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { anyObject, optionalObject, orNull, requiredText } from "../../domain/shared/shapes.ts";
+import { anyObject, optionalObject, orNull, requiredText, storedText } from "../../domain/shared/shapes.ts";
 import { pagedResultOf, pageQuery } from "../shared/validation.ts";
 import { PauseState, pauseWork, resumeWork } from "../../domain/jobs/limits/pauses.ts";
 import { queueName } from "../../domain/jobs/job_row.ts";
@@ -42,7 +42,7 @@ const ARGS_SCHEMA = {
 } as const;
 
 const PutJobTypeRequest = z.object({
-  description: z.string().max(2_000).nullish(),
+  description: storedText(2_000).nullish(),
   argsSchema: optionalObject.meta({ ...ARGS_SCHEMA }),
   timeoutSeconds: z.int().min(1).max(604_800).nullish(),
   maxRetries: z.int().min(0).max(25).nullish(),

@@ -6,6 +6,7 @@ import type { ServicePlatform } from "../../domain/platform.ts";
 import {
   enumName,
   optionalText,
+  orNull,
   orReset,
   orUndefined,
   requiredText,
@@ -89,7 +90,7 @@ export const CreateRecurringJobRequest = z.object({
   timeZoneId: withDefault(schedule.timeZoneId, "UTC"),
   queue: withDefault(queueName, "default"),
   serializedArgs: withDefault(serializedArgs, "{}"),
-  argsTypeName: optionalText(200),
+  argsTypeName: orNull(z.string().max(200)),
   ...unique,
 }).meta({ id: "CreateRecurringJobRequest" });
 

@@ -31,7 +31,7 @@ const given = {
   textColour: colour.nullish().describe(
     "Colour of text on the primary colour, with a contrast of at least 4.5:1; null: the service chooses",
   ),
-  footer: z.string().trim().max(1_000)
+  footer: z.string().trim().normalize("NFC").max(1_000)
     .refine((text) => !CONTROL.test(text), "expected no control characters except tabs and line breaks")
     .nullish().describe("Plain text, also of several lines"),
   replyTo: mailAddress.nullish().meta({ example: "help@example.com" }),

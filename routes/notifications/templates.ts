@@ -11,6 +11,7 @@ import {
   orUndefined,
   requiredName,
   requiredText,
+  storedText,
   uuid,
   withDefault,
 } from "../../domain/shared/shapes.ts";
@@ -84,7 +85,7 @@ const endpoint = endpointsIn("Notification templates");
 
 const access = inTenantOrService("send:notifications");
 const params = z.object({ id: uuid });
-const kept = (max: number) => z.string().max(max).nullish();
+const kept = (max: number) => storedText(max).nullish();
 
 const detailOf = ({ tenantId, changedBy: _, partSlugs: __, ...rest }: StoredTemplate) => ({
   ...rest,

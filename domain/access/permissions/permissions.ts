@@ -14,9 +14,9 @@ export const permissionCode = z.string({ error: "expected a code such as approve
   "expected action:resource, such as approve:invoices: each part begins with a lower-case letter or a digit, and has only " +
     "these, hyphens, dots and underscores",
 ).refine((code) => code !== "switch:any-group-tenant", { error: "this code is reserved" });
-export const permissionDescription = z.string().trim().max(500).nullish().transform((value) =>
-  value === "" ? null : value
-);
+export const permissionDescription = z.string().trim().normalize("NFC").max(500).nullish().transform((
+  value,
+) => value === "" ? null : value);
 export const permissionCategory = requiredName(100, "expected a category");
 
 export const PERMISSION_SORTS = ["code", "category", "createdAt"] as const;

@@ -145,7 +145,7 @@ async function recordGrant(
 }
 
 const name = requiredName(100);
-const description = z.string().trim().max(500).nullable();
+const description = z.string().trim().normalize("NFC").max(500).nullable();
 const permissionIds = z.array(uuid).max(10_000).nullish();
 
 export const NewRole = z.object({

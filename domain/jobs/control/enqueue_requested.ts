@@ -5,15 +5,7 @@ import { holds, isProgram } from "../../rights/caller.ts";
 import { type BulkFailure, bulkFailure, type BulkOutcome, wholeRequestProblem } from "../../shared/bulk.ts";
 import { lostDigits, parseExactly } from "../../shared/exact_json.ts";
 import { newId } from "../../shared/ids.ts";
-import {
-  enumName,
-  instant,
-  optionalText,
-  orNull,
-  requiredText,
-  uuid,
-  withDefault,
-} from "../../shared/shapes.ts";
+import { enumName, instant, orNull, requiredText, uuid, withDefault } from "../../shared/shapes.ts";
 import { requireShallow } from "../../shared/storable.ts";
 import { lockParents } from "../continuations.ts";
 import { argsAndLimits, hasKeys, type NewJob, wakeFor, writeJobs, writeUniqueJobs } from "../enqueue.ts";
@@ -31,7 +23,7 @@ export const serializedArgs = z.string({ error: "expected a string that holds JS
 export const RequestedJob = z.object({
   jobTypeName: requiredText(200),
   serializedArgs: withDefault(serializedArgs, "{}"),
-  argsTypeName: optionalText(200),
+  argsTypeName: orNull(z.string().max(200)), // kept as given
   priority: withDefault(enumName(PRIORITIES), "Normal"),
   queue: withDefault(queueName, "default"),
   scheduledAt: orNull(instant),

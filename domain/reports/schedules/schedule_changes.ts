@@ -16,6 +16,7 @@ import {
   orUndefined,
   requiredName,
   requiredText,
+  storedText,
   withDefault,
 } from "../../shared/shapes.ts";
 import { requireShallow, requireStorableText } from "../../shared/storable.ts";
@@ -55,7 +56,7 @@ type NewSchedule = z.output<typeof NewSchedule>;
 /** Fields to update; absent fields stay unchanged. The JSON fields are texts, as in the schedule's record. */
 export const ScheduleChange = z.object({
   name: orUndefined(requiredName(200)),
-  description: z.string().max(2_000).nullish(),
+  description: storedText(2_000).nullish(),
   cronExpression: orUndefined(cronExpression),
   timeZoneId: orReset(timeZoneId, DEFAULT_ZONE),
   format: orUndefined(GenerationRequest.shape.format),

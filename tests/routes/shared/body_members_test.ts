@@ -239,6 +239,21 @@ Deno.test("names are stored in NFC, need a visible character and have no control
   assert.ok(looked >= 15, `${looked} names`);
 });
 
+const TEXTS = new Set(["description", "reason", "label", "title", "subject", "htmlBody", "textBody", "footer"]);
+
+Deno.test("free texts are stored in NFC, on every route", () => {
+  const read: string[] = [];
+  for (const { id, body } of ENDPOINTS) {
+    if (!(body instanceof z.ZodObject)) continue;
+    for (const [name, schema] of Object.entries(body.shape)) {
+      if (!TEXTS.has(name) || id === "addNotificationSuppression") continue; // its reason is one of a few
+      assert.equal(z.parse(schema, "Cafe\u0301"), "Caf\u00e9", `${id}.${name}`);
+      read.push(id);
+    }
+  }
+  assert.ok(read.length >= 25, `${read.length} texts`);
+});
+
 Deno.test("a JSON body null counts as missing where the body is optional", async () => {
   const actor = await t.actor({ permissions: [] });
   const purged = await actor.post("/api/v1/dead-letter-jobs/purge", "null");
