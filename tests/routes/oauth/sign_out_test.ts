@@ -85,7 +85,9 @@ Deno.test("a client that does not answer gets the token again; others do not", a
     what: "a failed attempt",
   });
   broken.status = 204;
-  await sql`update jobs set due_at = now(), status = 'Enqueued' where id = ${failed[0]?.id ?? ""}`;
+  await sql`update jobs set due_at = now(), status = 'Enqueued' where id = ${
+    failed[0]?.id ?? ""
+  } and status = 'Failed'`;
   await t.steward.sweep();
   await broken.got(2);
   assert.equal(await t.settled(failed[0]?.id ?? ""), "Succeeded");
