@@ -91,7 +91,7 @@ async function startService(env: Record<string, string>, o: SetupOptions): Promi
     DATABASE_URL: databaseUrl,
     DATA_DIR: dataDir,
     PORT: "0",
-    DATABASE_POOL: "4",
+    DATABASE_POOL: "3", // few, because each connection loads the catalog; a test that holds a lock needs three
     ...pollingOf(env),
     ...env,
     ...(proxy ? { TRUSTED_PROXIES: String(Number(env.TRUSTED_PROXIES ?? 0) + 1) } : {}),
@@ -198,13 +198,14 @@ async function startService(env: Record<string, string>, o: SetupOptions): Promi
 /** The jobs that have not ended, the workers and the statements of a service, as JSON, and its last warnings. */
 async function stateOf({ url, platform: { sql } }: Steward, logs: readonly string[]): Promise<string> {
   const [row] = await sql`select
-    (select jsonb_agg(to_jsonb(j)) from (select * from jobs where completed_at is null order by id limit 20) j) as jobs,
+    (select jsonb_agg(jsonb_strip_nulls(to_jsonb(j))) from (
+      select * from jobs where completed_at is null order by id desc limit 10) j) as jobs,
     (select jsonb_agg(to_jsonb(w) || jsonb_build_object('age', now() - heartbeat_at)) from job_workers w) as workers,
     (select jsonb_agg(to_jsonb(p)) from job_pauses p) as pauses,
     (select jsonb_agg(jsonb_build_array(pid, state, wait_event, now() - query_start, left(query, 200)))
       from pg_stat_activity where datname = current_database()) as statements`;
-  const warnings = logs.filter((line) => /"level":"(warn|error)"/.test(line)).slice(-5).join("");
-  return `${url}: ${JSON.stringify(row)}\n${warnings}`;
+  const warnings = logs.filter((line) => /"level":"(warn|error)"/.test(line)).slice(-5);
+  return `${url}: ${JSON.stringify(row)}\n${warnings.map((line) => line.slice(0, 1_000)).join("\n")}`;
 }
 
 interface Shared {
