@@ -354,15 +354,17 @@ const text = (sql: Column["sql"]): Column => ({ kind: "text", key: "same_text", 
 
 const isSearched = (q: Sql, part: string): SqlPart => q`u.search_text like search_pattern(${part})`;
 
+const USER_NAME: Column = {
+  kind: "text",
+  key: "mail_key",
+  sql: (q) => q`u.email`,
+  // The key of an address with other letters than those of ASCII has its domain in another form; few have.
+  narrowed: (q, part) => q`(${isSearched(q, part)} or u.email ~ '[^\\x01-\\x7f]')`,
+};
+
 const COLUMNS: Record<string, Column> = {
   id: { kind: "id", sql: (q) => q`u.id` },
-  userName: {
-    kind: "text",
-    key: "mail_key",
-    sql: (q) => q`u.email`,
-    // The key of an address with other letters than those of ASCII has its domain in another form; few have.
-    narrowed: (q, part) => q`(${isSearched(q, part)} or u.email ~ '[^\\x01-\\x7f]')`,
-  },
+  userName: USER_NAME,
   externalId: { kind: "text", sql: (q) => q`l.external_id` },
   active: { kind: "boolean", sql: (q) => q`l.is_active` },
   "name.givenName": { ...text((q) => q`u.first_name`), narrowed: isSearched },
@@ -383,7 +385,7 @@ const EMAIL: Record<string, Column> = {
 
 /** Columns of the only address of a user for whom the directory gave none. */
 const OWN_EMAIL: Record<string, Column> = {
-  value: { kind: "text", key: "mail_key", sql: (q) => q`u.email` },
+  value: USER_NAME,
   type: text((q) => q`'work'`),
   primary: { kind: "boolean", sql: (q) => q`true` },
 };

@@ -175,6 +175,7 @@ Deno.test("filters, orders, pages and parts of resources", async () => {
       externalId: `E${nth}`,
       name: { givenName },
       active: givenName !== "Bob",
+      ...givenName === "amy" ? { displayName: "Quite Another" } : {},
       emails: [{ value: `${givenName}@alias.test`.normalize("NFKD"), type: nth === 0 ? "home" : "work" }],
     });
   }
@@ -193,6 +194,7 @@ Deno.test("filters, orders, pages and parts of resources", async () => {
     ['emails[type eq "work" and value co "@alias"]', ["amy", "Bob"]],
     ['emails.value eq "AMY@alias.test"', ["amy"]],
     [`${USER}:displayName eq "bob"`, ["Bob"]],
+    ['displayName co "mary" or displayName co "quite"', ["amy", "Éva  Mary"]],
     ['userName co "XN--MNCHEN"', ["Éva  Mary"]],
     ['userName co "st-3@MÜNCHEN"', ["Éva  Mary"]],
     ['name.givenName co "va mar"', ["Éva  Mary"]],
