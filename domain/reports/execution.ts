@@ -4,8 +4,8 @@ import type { ReportFormat } from "../documents/formats.ts";
 import { signFileDownload } from "../files/service_files.ts";
 import { problem } from "../problems/problem.ts";
 import type { Caller } from "../rights/caller.ts";
-import { allOf, belongsTo, idWithin, readPage, stateLiteral } from "../shared/lists.ts";
-import type { PagedResult, PageRequest } from "../shared/paging.ts";
+import { allOf, belongsTo, countList, idWithin, pageOf, stateLiteral } from "../shared/lists.ts";
+import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { TemplatePins } from "../templates/parts.ts";
 import { holdsAllCondition, requireAll } from "./definition/permissions.ts";
@@ -89,7 +89,7 @@ export interface ExecutionFilter extends PageRequest {
   includeDeleted: boolean;
 }
 
-/** The tenant's executions the caller may see, newest first. */
+/** The tenant's executions the caller may see, newest first. Their ids are found first, by an index-only scan. */
 export async function listExecutions(
   q: Sql,
   caller: Caller,
@@ -110,8 +110,16 @@ export async function listExecutions(
     filter.toDate !== null && q`created_at <= ${filter.toDate}`,
     idWithin(q, filter.fromDate, filter.toDate),
   ]);
-  const list = { columns: q`*`, from: q`report_executions where ${chosen}`, order: q`order by id desc` };
-  return await readPage(q, list, filter);
+  const executions = q`report_executions where ${chosen}`;
+  const [total, items] = await Promise.all([
+    countList(q, executions),
+    q<Execution[]>`
+      select * from report_executions
+      where id = any(array(select id from ${executions} order by id desc ${
+      pageOf(q, filter)
+    })) order by id desc`,
+  ]);
+  return pagedResult([...items], total, filter);
 }
 
 /** The latest executions of the tenant that the caller may see, newest first. */
