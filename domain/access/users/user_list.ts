@@ -193,7 +193,7 @@ function rareIdsOf(q: Sql, o: UserListRequest): RareUsers | null {
   if (filtersOf(o).length !== 1) return null;
   const { isActive, isLockedOut, hasSecondFactor, isAdministrator, roleName, tenantId } = o;
   const ofState = (ids: SqlPart, areWanted: boolean) => ({ ids, areWanted, areLinked: false });
-  if (isActive !== undefined) {
+  if (isActive !== undefined && tenantId !== undefined) { // of all tenants, an index has both sides
     const live = o.includeDeleted ? q`` : q`and deleted_at is null`;
     return ofState(q`select id from users where not is_active ${live}`, !isActive);
   }
