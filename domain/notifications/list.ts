@@ -145,7 +145,7 @@ export const isSearch = (
 ): boolean => [recipient, userId, templateSlug, category, deliveryState].some((value) => value !== undefined);
 
 /** True if the messages are found by their recipients. */
-const isByRecipient = ({ recipient, userId }: MessageSearch): boolean =>
+export const isByRecipient = ({ recipient, userId }: MessageSearch): boolean =>
   recipient !== undefined || userId !== undefined;
 
 /** SQL conditions on `notifications n` for everything but the recipients. */
@@ -205,13 +205,20 @@ export async function countSearchedByStatus(
   q: Sql,
   filter: SearchFilter,
 ): Promise<Map<NotificationStatus, number>> {
-  const found = isByRecipient(filter)
-    ? q`n.id in (select id from (${messagesTo(q, filter)}) found)`
-    : messageConditions(q, filter);
   const counts = await q<{ status: NotificationStatus; count: number }[]>`
-    select status, count(*) as count from notifications n where ${found} group by status`;
+    select status, count(*) as count from notifications n where ${
+    messageConditions(q, filter)
+  } group by status`;
   return new Map(counts.map(({ status, count }) => [status, count]));
 }
+
+/** Counts the messages to recipients by status and by the report of a provider. Reads each of them once. */
+export const countMessagesTo = (
+  q: Sql,
+  filter: SearchFilter,
+): Promise<{ status: NotificationStatus; state: DeliveryState | null; count: number }[]> =>
+  q`select status, delivery_state as state, count(*) as count from notifications n
+    where n.id in (select id from (${messagesTo(q, filter)}) found) group by 1, 2`;
 
 /** Counts the messages that match. A large total may be up to a second out of date. */
 export async function countSearched(q: Sql, filter: SearchFilter): Promise<number> {

@@ -3,7 +3,14 @@ import type { Sql } from "../../infra/postgres/postgres.ts";
 import { belongsTo } from "../shared/lists.ts";
 import { firstIdOf } from "../shared/ids.ts";
 import { countByStatus, totalOf } from "./counts.ts";
-import { countSearched, countSearchedByStatus, isSearch, type SearchFilter } from "./list.ts";
+import {
+  countMessagesTo,
+  countSearched,
+  countSearchedByStatus,
+  isByRecipient,
+  isSearch,
+  type SearchFilter,
+} from "./list.ts";
 import type { DeliveryState, NotificationStatus } from "./status.ts";
 
 export const NotificationStats = z.object({
@@ -52,6 +59,16 @@ export async function countBounces(
 
 /** Message counts by status, and by the report of a provider. Sending counts as pending. */
 export async function readStats(q: Sql, filter: SearchFilter): Promise<NotificationStats> {
+  if (isByRecipient(filter)) {
+    const counts = await countMessagesTo(q, filter);
+    const sumOf = (each: typeof counts) => each.reduce((sum, { count }) => sum + count, 0);
+    const byStatus = Map.groupBy(counts, ({ status }) => status);
+    const byState = Map.groupBy(counts, ({ state }) => state);
+    return statsOf(
+      new Map([...byStatus].map(([status, each]) => [status, sumOf(each)])),
+      (state) => sumOf(byState.get(state) ?? []),
+    );
+  }
   const reported = async (state: DeliveryState) =>
     (filter.deliveryState ?? state) === state
       ? await countSearched(q, { ...filter, deliveryState: state })

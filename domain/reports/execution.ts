@@ -4,8 +4,8 @@ import type { ReportFormat } from "../documents/formats.ts";
 import { signFileDownload } from "../files/service_files.ts";
 import { problem } from "../problems/problem.ts";
 import type { Caller } from "../rights/caller.ts";
-import { allOf, belongsTo, idWithin, readPage, stateLiteral } from "../shared/lists.ts";
-import type { PagedResult, PageRequest } from "../shared/paging.ts";
+import { allOf, belongsTo, countList, idWithin, pageOf, stateLiteral } from "../shared/lists.ts";
+import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { TemplatePins } from "../templates/parts.ts";
 import { holdsAllCondition, requireAll } from "./definition/permissions.ts";
@@ -89,7 +89,7 @@ export interface ExecutionFilter extends PageRequest {
   includeDeleted: boolean;
 }
 
-/** The tenant's executions the caller may see, newest first. */
+/** The tenant's executions the caller may see, newest first. Their ids are found first, by an index-only scan. */
 export async function listExecutions(
   q: Sql,
   caller: Caller,
@@ -97,7 +97,7 @@ export async function listExecutions(
 ): Promise<PagedResult<Execution>> {
   const chosen = allOf(q, [
     belongsTo(q, filter.tenantId),
-    holdsAllCondition(q, caller, q`required_permissions`),
+    mayBeSeenBy(q, caller),
     !filter.includeDeleted && q`deleted_at is null`,
     filter.templateId !== null && q`template_id = ${filter.templateId}`,
     filter.scheduleId !== null && q`schedule_id = ${filter.scheduleId}`,
@@ -110,8 +110,16 @@ export async function listExecutions(
     filter.toDate !== null && q`created_at <= ${filter.toDate}`,
     idWithin(q, filter.fromDate, filter.toDate),
   ]);
-  const list = { columns: q`*`, from: q`report_executions where ${chosen}`, order: q`order by id desc` };
-  return await readPage(q, list, filter);
+  const executions = q`report_executions where ${chosen}`;
+  const [total, items] = await Promise.all([
+    countList(q, executions),
+    q<Execution[]>`
+      select * from report_executions
+      where id = any(array(select id from ${executions} order by id desc ${
+      pageOf(q, filter)
+    })) order by id desc`,
+  ]);
+  return pagedResult([...items], total, filter);
 }
 
 /** The latest executions of the tenant that the caller may see, newest first. */
@@ -139,8 +147,24 @@ export async function countProblems(
 }
 
 const visibleTo = (q: Sql, caller: Caller) =>
-  q`${belongsTo(q, caller.tenantId)} and ${holdsAllCondition(q, caller, q`required_permissions`)}
-    and deleted_at is null`;
+  q`${belongsTo(q, caller.tenantId)} and ${mayBeSeenBy(q, caller)} and deleted_at is null`;
+
+/**
+ * SQL condition: the caller holds what the execution needs. Executions need few different permissions: these are read from an
+ * index and compared with those of the caller, instead of those of each row.
+ */
+function mayBeSeenBy(q: Sql, caller: Caller): SqlPart {
+  const next = q`select required_permissions from report_executions`;
+  const needed = q`with recursive needed (permissions) as (
+      (${next} order by required_permissions limit 1)
+      union all
+      select (${next} where required_permissions > permissions order by required_permissions limit 1)
+      from needed where permissions is not null
+    ) select permissions from needed where permissions is not null`;
+  const isHeld = holdsAllCondition(q, caller, q`permissions`);
+  return q`(not exists (select from (${needed}) each where not (${isHeld}))
+    or required_permissions in (select permissions from (${needed}) each where ${isHeld}))`;
+}
 
 /**
  * Reads an execution of the caller's tenant. The caller needs the permissions of its report.

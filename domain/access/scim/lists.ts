@@ -95,7 +95,12 @@ export interface Column {
   kind: "text" | "id" | "boolean" | "time";
   sql(q: Sql): SqlPart;
   key?: "mail_key" | "same_text";
+  /** A condition that an index answers, and that all rows meet whose column contains the `PLAIN` text. */
+  narrowed?(q: Sql, text: string): SqlPart;
 }
+
+/** Texts of printable ASCII that contain a trigram and have no outer or repeated spaces: no form of a text changes them. */
+const PLAIN = /^[!-~](?=[ -~]{2})(?: ?[!-~])+$/;
 
 /** Columns of one of several values of an attribute, by the name of its attribute. */
 type ColumnsOfOne = (name: string) => Column | undefined;
@@ -164,21 +169,23 @@ const SIGNS: Partial<Record<Comparison, string>> = {
 };
 
 const COMPARE: Record<Column["kind"], Compare> = {
-  text(q, { sql, key }, op, value) {
+  text(q, { sql, key, narrowed }, op, value) {
     const [a, b] = key
       ? [q`${q.unsafe(key)}(${sql(q)})`, q`${q.unsafe(key)}(${String(value)})`]
       : [sql(q), q`${String(value)}::text`];
+    const isPart = (condition: SqlPart) =>
+      narrowed && PLAIN.test(String(value)) ? q`(${narrowed(q, String(value))} and ${condition})` : condition;
     switch (op) {
       case "eq":
         return q`${a} = ${b}`;
       case "ne":
         return q`${a} is distinct from ${b}`;
       case "co":
-        return q`strpos(${a}, ${b}) > 0`;
+        return isPart(q`strpos(${a}, ${b}) > 0`);
       case "sw":
-        return q`starts_with(${a}, ${b})`;
+        return isPart(q`starts_with(${a}, ${b})`);
       case "ew":
-        return q`right(${a}, length(${b})) = ${b}`;
+        return isPart(q`right(${a}, length(${b})) = ${b}`);
       default:
         return null;
     }

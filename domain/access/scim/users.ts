@@ -15,6 +15,7 @@ import type { PlannedUser } from "../users/bulk/decide.ts";
 import { writeUsers } from "../users/bulk/write_users.ts";
 import { lockLinks, lockLinkTargets } from "../users/link_targets.ts";
 import { setLinkActive } from "../users/links.ts";
+import { countTenantUsers } from "../users/user_list.ts";
 import { removeTenantUser, updateTenantUser } from "../users/user_changes.ts";
 import { createUser } from "../users/user_create.ts";
 import {
@@ -351,13 +352,23 @@ const plannedUser = (user: WantedUser, tenantId: string, row: number): PlannedUs
 
 const text = (sql: Column["sql"]): Column => ({ kind: "text", key: "same_text", sql });
 
+const isSearched = (q: Sql, part: string): SqlPart => q`u.search_text like search_pattern(${part})`;
+
+const USER_NAME: Column = {
+  kind: "text",
+  key: "mail_key",
+  sql: (q) => q`u.email`,
+  // The key of an address with other letters than those of ASCII has its domain in another form; few have.
+  narrowed: (q, part) => q`(${isSearched(q, part)} or u.email ~ '[^\\x01-\\x7f]')`,
+};
+
 const COLUMNS: Record<string, Column> = {
   id: { kind: "id", sql: (q) => q`u.id` },
-  userName: { kind: "text", key: "mail_key", sql: (q) => q`u.email` },
+  userName: USER_NAME,
   externalId: { kind: "text", sql: (q) => q`l.external_id` },
   active: { kind: "boolean", sql: (q) => q`l.is_active` },
-  "name.givenName": text((q) => q`u.first_name`),
-  "name.familyName": text((q) => q`u.last_name`),
+  "name.givenName": { ...text((q) => q`u.first_name`), narrowed: isSearched },
+  "name.familyName": { ...text((q) => q`u.last_name`), narrowed: isSearched },
   displayName: text((q) =>
     q`coalesce(s.attributes ->> 'displayName', nullif(trim(u.first_name || ' ' || u.last_name), ''), u.email)`
   ),
@@ -365,20 +376,28 @@ const COLUMNS: Record<string, Column> = {
   "meta.lastModified": { kind: "time", sql: (q) => q`u.updated_at` },
 };
 
-/** Columns of one of the user's addresses, `e`. */
+/** Columns of one of the addresses that the directory gave, `e`. */
 const EMAIL: Record<string, Column> = {
   value: { kind: "text", key: "mail_key", sql: (q) => q`(e ->> 'value')` },
   type: text((q) => q`(e ->> 'type')`),
   primary: { kind: "boolean", sql: (q) => q`coalesce((e ->> 'primary')::boolean, false)` },
 };
 
+/** Columns of the only address of a user for whom the directory gave none. */
+const OWN_EMAIL: Record<string, Column> = {
+  value: USER_NAME,
+  type: text((q) => q`'work'`),
+  primary: { kind: "boolean", sql: (q) => q`true` },
+};
+
 const FILTERABLE: Filterable = {
   columns: COLUMNS,
   any: {
     emails: (q, inner) =>
-      q`exists (select from jsonb_array_elements(coalesce(s.attributes -> 'emails',
-        jsonb_build_array(jsonb_build_object('value', u.email, 'type', 'work', 'primary', true)))) e
-        where ${inner((name) => EMAIL[name])})`,
+      q`case when s.attributes -> 'emails' is null then ${inner((name) => OWN_EMAIL[name])}
+        else exists (select from jsonb_array_elements(s.attributes -> 'emails') e where ${
+        inner((name) => EMAIL[name])
+      }) end`,
   },
 };
 
@@ -389,12 +408,11 @@ export async function listScimUsers(
   request: ListRequest,
 ): Promise<ResourceList> {
   const { filter, startIndex, count } = request;
-  const chosen: SqlPart = filter === undefined
-    ? q`true`
-    : conditionOf(q, parseFilter(USERS, filter), FILTERABLE);
+  const chosen = filter === undefined ? q`true` : conditionOf(q, parseFilter(USERS, filter), FILTERABLE);
   const from = q`${usersOf(q, tenantId)} and ${chosen}`;
   const order = orderOf(q, USERS, COLUMNS, request, q`u.id`);
   const rows = count === 0 ? [] : await q<UserRow[]>`
     select ${userColumns(q)} from ${from} order by ${order} limit ${count} offset ${startIndex - 1}`;
-  return { total: await countList(q, from), resources: rows.map((row) => toResource(row, base)) };
+  const total = filter === undefined ? await countTenantUsers(q, tenantId) : await countList(q, from);
+  return { total, resources: rows.map((row) => toResource(row, base)) };
 }

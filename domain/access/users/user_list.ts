@@ -52,9 +52,13 @@ async function listUsers<T extends User | AdminUser>(
 ): Promise<PagedResult<T>> {
   const { page: _, pageSize: __, sortBy: ___, sortDirection: ____, ...filter } = request;
   const selection: Selection = { request, columns, key: `users ${JSON.stringify(filter)}` };
-  const few = isKnownLarge(q, selection.key) ? null : await readIfFew<T>(q, selection);
+  // Reading matches up to a bound would scan most users where few match. Without filters it ends soon.
+  const isCountedFirst = filtersOf(request).length > 0;
+  const few = isCountedFirst || isKnownLarge(q, selection.key) ? null : await readIfFew<T>(q, selection);
   if (few) return few;
   const total = await countCached(q, selection.key, () => countUsers(q, request));
+  const found = isCountedFirst && total <= FEW ? await readIfFew<T>(q, selection) : null;
+  if (found) return found;
   const offset = offsetOf(request);
   if (offset >= total) return pagedResult<T>([], total, request);
   const length = Math.min(request.pageSize, total - offset);
@@ -124,17 +128,104 @@ async function readSlice<T extends User | AdminUser>(
     order by ${order(q, request.sortBy, request.sortDirection === "Descending")}`;
 }
 
+/** Counts all matches. If these are most users, counts all users and the others. */
 async function countUsers(q: Sql, request: UserListRequest): Promise<number> {
-  const { includeDeleted, tenantId, page: _, pageSize: __, sortBy: ___, sortDirection: ____, ...filters } =
-    request;
-  const hasFilters = Object.values(filters).some((each) => each !== undefined);
-  if (hasFilters || tenantId === undefined) {
-    return await countRows(q, q`users u where ${matchesRequest(q, request, "find")}`);
+  const rare = rareIdsOf(q, request);
+  if (rare !== null) {
+    const number = numberOf(q, rare, request);
+    return await readNumber(q, rare.areWanted ? number : q`${numberOfAll(q, request)} - ${number}`);
   }
-  // An index has all links of a tenant, and another one the deleted users, who are few.
-  const links = q`user_tenants l where l.tenant_id = ${tenantId}`;
-  const ofDeleted = q`${links} and l.user_id in (select id from users where deleted_at is not null)`;
-  return await countRows(q, links) - (includeDeleted ? 0 : await countRows(q, ofDeleted));
+  if (filtersOf(request).length === 0) return await readNumber(q, numberOfAll(q, request));
+  return await countRows(q, q`users u where ${matchesRequest(q, request, "find")}`);
+}
+
+/** The filters of a request besides its tenant and `includeDeleted`. */
+const FILTERS = [
+  "search",
+  "isActive",
+  "roleName",
+  "isLockedOut",
+  "hasSecondFactor",
+  "isAdministrator",
+  "notSignedInForDays",
+  "externalId",
+] as const;
+
+const filtersOf = (request: UserListRequest) => FILTERS.filter((name) => request[name] !== undefined);
+
+/** Counts the users of a tenant who are not deleted. */
+export const countTenantUsers = (q: Sql, tenantId: string): Promise<number> =>
+  readNumber(q, numberOfAll(q, { tenantId, includeDeleted: false }));
+
+const readNumber = async (q: Sql, number: SqlPart): Promise<number> => {
+  const [row] = await q<{ total: number }[]>`select coalesce(${number}, 0)::bigint as total`;
+  return row?.total ?? 0;
+};
+
+type Extent = Pick<UserListRequest, "tenantId" | "includeDeleted">;
+
+/** SQL: the number of users of the tenant, or of all. Few links are not active, and few users are deleted. */
+function numberOfAll(q: Sql, { includeDeleted, tenantId }: Extent): SqlPart {
+  if (tenantId === undefined) {
+    return q`(select count(*) from users ${includeDeleted ? q`` : q`where deleted_at is null`})`;
+  }
+  const inactive =
+    q`(select count(*) from user_tenants l join users u on u.id = l.user_id and u.deleted_at is null
+    where l.tenant_id = ${tenantId} and not l.is_active)`;
+  const deleted = q`(select count(*) from user_tenants l where l.tenant_id = ${tenantId}
+    and l.user_id in (select id from users where deleted_at is not null))`;
+  const live = q`(select user_count from tenants where id = ${tenantId}) + ${inactive}`;
+  return includeDeleted ? q`${live} + ${deleted}` : live;
+}
+
+/** Users in a state that few users have. */
+interface RareUsers {
+  /** SQL: their ids, each once. */
+  ids: SqlPart;
+  /** False: the request asks for all others. */
+  areWanted: boolean;
+  /** True: all of them are linked to the tenant of the request. */
+  areLinked: boolean;
+}
+
+/** The rarer users of the two states that the only filter of the request tells apart. Null: it has another filter, or several. */
+function rareIdsOf(q: Sql, o: UserListRequest): RareUsers | null {
+  if (filtersOf(o).length !== 1) return null;
+  const { isActive, isLockedOut, hasSecondFactor, isAdministrator, roleName, tenantId } = o;
+  const ofState = (ids: SqlPart, areWanted: boolean) => ({ ids, areWanted, areLinked: false });
+  if (isActive !== undefined && tenantId !== undefined) { // of all tenants, an index has both sides
+    const live = o.includeDeleted ? q`` : q`and deleted_at is null`;
+    return ofState(q`select id from users where not is_active ${live}`, !isActive);
+  }
+  if (isLockedOut !== undefined) {
+    return ofState(q`select id from users where lockout_expires_at > now()`, isLockedOut);
+  }
+  if (hasSecondFactor !== undefined) {
+    return ofState(
+      q`select distinct user_id as id from user_factors where confirmed_at is not null`,
+      hasSecondFactor,
+    );
+  }
+  const held = roleName === undefined
+    ? isAdministrator !== undefined && isAdministrative(q)
+    : isNamed(q, roleName);
+  if (!held) return null;
+  const holders = q`select user_id as id from (${roleHolders(q, held, tenantId)}) holders`;
+  // A tenant has one role of a name.
+  const ids = roleName !== undefined && tenantId !== undefined ? holders : q`${holders} group by user_id`;
+  return { ids, areWanted: isAdministrator !== false, areLinked: tenantId !== undefined };
+}
+
+/** SQL: the number of these users, of the tenant and not deleted, as the request asks. */
+function numberOf(
+  q: Sql,
+  { ids, areLinked }: RareUsers,
+  { includeDeleted, tenantId }: UserListRequest,
+): SqlPart {
+  const isLinked = tenantId !== undefined && !areLinked && q`found.id in (${linkedUsers(q, { tenantId })})`;
+  const isLive = !includeDeleted &&
+    q`not exists (select from users d where d.id = found.id and d.deleted_at is not null)`;
+  return q`(select count(*) from (${ids}) found where ${allOf(q, [q`true`, isLinked, isLive])})`;
 }
 
 export const USER_SORTS = ["email", "firstName", "lastName", "createdAt", "lastLoginAt"] as const;
@@ -180,6 +271,8 @@ type Strategy = "find" | "probe";
 /** SQL condition: the user `u` passes all filters of the request. */
 function matchesRequest(q: Sql, o: UserListRequest, strategy: Strategy): SqlPart {
   const { isActive, isLockedOut, roleName, hasSecondFactor, isAdministrator, notSignedInForDays } = o;
+  /** Holders of a role of the tenant are linked to it. */
+  const holdsRole = roleName !== undefined || isAdministrator === true;
   const unlocked = q`(u.lockout_expires_at is null or u.lockout_expires_at <= now())`;
   return allOf(q, [
     matchesSearch(q, o.search),
@@ -190,9 +283,10 @@ function matchesRequest(q: Sql, o: UserListRequest, strategy: Strategy): SqlPart
     notSignedInForDays !== undefined &&
     q`coalesce(u.last_login_at, u.created_at) <= now() - make_interval(days => ${notSignedInForDays})`,
     isLockedOut !== undefined && (isLockedOut ? q`u.lockout_expires_at > now()` : unlocked),
-    (o.tenantId ?? o.externalId) !== undefined && isAmong(q, strategy, linkedUsers(q, o)),
+    (o.externalId !== undefined || o.tenantId !== undefined && !holdsRole) &&
+    isAmong(q, strategy, linkedUsers(q, o)),
     roleName !== undefined &&
-    isAmong(q, strategy, roleHolders(q, q`same_text(r.name) = same_text(${roleName})`, o.tenantId)),
+    isAmong(q, strategy, roleHolders(q, isNamed(q, roleName), o.tenantId)),
     isAdministrator === true && isAmong(q, strategy, roleHolders(q, isAdministrative(q), o.tenantId)),
     isAdministrator === false &&
     q`u.id not in (${roleHolders(q, isAdministrative(q), o.tenantId)})`,
@@ -213,7 +307,10 @@ function isAmong(q: Sql, strategy: Strategy, userIds: SqlPart): SqlPart {
   return q`(${userIds} and l.user_id = u.id limit 1) is not null`;
 }
 
-function linkedUsers(q: Sql, { tenantId, externalId }: UserListRequest): SqlPart {
+function linkedUsers(
+  q: Sql,
+  { tenantId, externalId }: Pick<UserListRequest, "tenantId" | "externalId">,
+): SqlPart {
   const chosen = allOf(q, [
     tenantId !== undefined && q`l.tenant_id = ${tenantId}`,
     externalId !== undefined && q`l.external_id = ${externalId}`,
@@ -223,11 +320,14 @@ function linkedUsers(q: Sql, { tenantId, externalId }: UserListRequest): SqlPart
 
 /** SQL: the users who hold, in the tenant or in any active one, a role `r` that fits the condition. */
 function roleHolders(q: Sql, condition: SqlPart, tenantId: string | undefined): SqlPart {
-  const held = q`select l.user_id from user_tenant_roles l join roles r on r.id = l.role_id`;
-  const fits = q`${condition} and r.deleted_at is null`;
-  if (tenantId !== undefined) return q`${held} where ${fits} and r.tenant_id = ${tenantId}`;
-  return q`${held} join tenants t on t.id = r.tenant_id where ${fits} and t.is_active and t.deleted_at is null`;
+  const roles = tenantId !== undefined
+    ? q`roles r where r.tenant_id = ${tenantId}`
+    : q`roles r join tenants t on t.id = r.tenant_id where t.is_active and t.deleted_at is null`;
+  const ids = q`array(select r.id from ${roles} and r.deleted_at is null and ${condition})`;
+  return q`select l.user_id from user_tenant_roles l where l.role_id = any(${ids})`;
 }
+
+const isNamed = (q: Sql, roleName: string): SqlPart => q`same_text(r.name) = same_text(${roleName})`;
 
 const isAdministrative = (q: Sql): SqlPart =>
   q`r.id in (select rp.role_id from role_permissions rp join permissions p on p.id = rp.permission_id

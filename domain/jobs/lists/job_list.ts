@@ -11,7 +11,7 @@ const TIMES: Record<string, JobTime> = {
   ScheduledAt: "scheduled_at",
   StartedAt: "started_at",
   CompletedAt: "completed_at",
-  Duration: "completed_at - started_at",
+  Duration: "duration",
 };
 const GROUPS: Record<string, "priority" | "status"> = { Priority: "priority", Status: "status" };
 export const JOB_ORDERS = [

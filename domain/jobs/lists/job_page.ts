@@ -47,8 +47,11 @@ export interface Window {
   all: number;
 }
 
-/** Times that may be null, as SQL. An index has the jobs in the order of each. */
-export type JobTime = "scheduled_at" | "started_at" | "completed_at" | "completed_at - started_at";
+/** Columns of `JOBS` that may be null. An index has the jobs in the order of each. */
+export type JobTime = "scheduled_at" | "started_at" | "completed_at" | "duration";
+
+/** The table with the duration as a column: Postgres sorts a subquery again whose order is by an expression. */
+const JOBS = "(select *, completed_at - started_at as duration from jobs) jobs";
 
 /**
  * The jobs that have started, in parts that are read in order of the start: ended jobs and those that wait for a further
@@ -102,8 +105,9 @@ export async function readByTime(
   window: Window,
 ): Promise<JobRow[]> {
   const { reach, filters, ascending } = selection;
+  const isOfEnd = time === "completed_at" || time === "duration";
   const haveNotEnded = filters.status !== undefined && !ENDED.includes(filters.status);
-  if (time.startsWith("completed_at") && haveNotEnded) return await readByIds(q, selection, window);
+  if (isOfEnd && haveNotEnded) return await readByIds(q, selection, window);
   const scanned = q`${q.unsafe(time)} is not null`;
   const required = createdWithin(q, reach, filters);
   const all = reach.everything ? window.all : (await countFrom(q, { everything: true }, {})).all;
@@ -201,7 +205,7 @@ async function readAlongIndex(q: Sql, search: Search): Promise<JobRow[]> {
   if (search.parts) {
     return await readIdsFirst(q, search, orderedJobs(q, search, matchesOf(q, search), offset + limit));
   }
-  const matches = q`jobs where ${matchesOf(q, search)}`;
+  const matches = q`${q.unsafe(JOBS)} where ${matchesOf(q, search)}`;
   if (offset >= DEEP) return await readIdsFirst(q, search, matches);
   return await q`select ${q.unsafe(JOB_COLUMNS)} from ${matches} ${pageOf(q, search)}`;
 }
@@ -233,7 +237,7 @@ function orderedJobs(q: Sql, { order, parts = ["true"] }: Search, condition: Con
   const first = q`order by ${q.unsafe(order)} limit ${limit}`;
   const selects = parts.map((part, index) => {
     const union = index === 0 ? q`` : q`union all`;
-    return q`${union} (select * from jobs where ${q.unsafe(part)} and ${condition} ${first})`;
+    return q`${union} (select * from ${q.unsafe(JOBS)} where ${q.unsafe(part)} and ${condition} ${first})`;
   });
   return q`(select * from (${selects}) parts ${first}) ordered`;
 }
@@ -256,7 +260,11 @@ async function readSorted(q: Sql, search: Search): Promise<JobRow[]> {
   const { searchTerm, withoutTypes } = search.filters;
   const types = searchTerm || withoutTypes ? await typeNamesLike(q, { searchTerm, withoutTypes }) : null;
   const ofTypes = types ? q`and job_type_name = any(${types}::text[])` : q``;
-  return await readIdsFirst(q, search, q`jobs where ${matchesOf(q, search)} ${ofTypes} offset 0`);
+  return await readIdsFirst(
+    q,
+    search,
+    q`${q.unsafe(JOBS)} where ${matchesOf(q, search)} ${ofTypes} offset 0`,
+  );
 }
 
 /** Finds the ids of the page in `source`, then reads their rows. */
@@ -264,14 +272,14 @@ async function readIdsFirst(
   q: Sql,
   search: Search,
   source: Condition,
-  columns = "id, scheduled_at, started_at, completed_at",
+  columns = "id, scheduled_at, started_at, completed_at, duration",
 ): Promise<JobRow[]> {
   return await q<JobRow[]>`
     with page as (
       select id from (select ${q.unsafe(columns)} from ${source}) matches
       ${pageOf(q, search)}
     )
-    select ${q.unsafe(JOB_COLUMNS)} from jobs where id = any(array(select id from page))
+    select ${q.unsafe(JOB_COLUMNS)} from ${q.unsafe(JOBS)} where id = any(array(select id from page))
     order by ${q.unsafe(search.order)}`;
 }
 
@@ -282,7 +290,8 @@ const matchesOf = (q: Sql, search: Search) => q`${search.scanned} and ${wantedBy
 
 const pageOf = (q: Sql, { order, window }: Search) => q`order by ${q.unsafe(order)} ${limitTo(q, window)}`;
 
-const count = (q: Sql, condition: Condition): Promise<number> => countRows(q, q`jobs where ${condition}`);
+const count = (q: Sql, condition: Condition): Promise<number> =>
+  countRows(q, q`${q.unsafe(JOBS)} where ${condition}`);
 
 const directed = (columns: string[], ascending: boolean): string =>
   columns.map((column) => `${column} ${ascending ? "asc" : "desc"}`).join(", ");

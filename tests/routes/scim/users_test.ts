@@ -175,9 +175,11 @@ Deno.test("filters, orders, pages and parts of resources", async () => {
       externalId: `E${nth}`,
       name: { givenName },
       active: givenName !== "Bob",
+      ...givenName === "amy" ? { displayName: "Quite Another" } : {},
       emails: [{ value: `${givenName}@alias.test`.normalize("NFKD"), type: nth === 0 ? "home" : "work" }],
     });
   }
+  await own.user("list-3@münchen.test", { name: { givenName: "Éva  Mary" } });
   const found = async (filter: string) =>
     (await own.find("Users", filter, "&attributes=name.givenName&sortBy=userName")).body.Resources.map(
       ({ name }: { name: { givenName: string } }) => name.givenName,
@@ -187,21 +189,31 @@ Deno.test("filters, orders, pages and parts of resources", async () => {
     [`name.givenName eq "${"ZOË".normalize("NFD")}"`, ["Zoë"]],
     ['externalId eq "E1"', ["amy"]],
     ['externalId eq "e1"', []],
-    ['userName sw "LIST-" and not (active eq "False")', ["Zoë", "amy"]],
+    ['userName sw "LIST-" and not (active eq "False")', ["Zoë", "amy", "Éva  Mary"]],
     ['userName sw "list-" and (active eq false or externalId pr) and userName ew "2@corp.test"', ["Bob"]],
     ['emails[type eq "work" and value co "@alias"]', ["amy", "Bob"]],
     ['emails.value eq "AMY@alias.test"', ["amy"]],
     [`${USER}:displayName eq "bob"`, ["Bob"]],
+    ['displayName co "mary" or displayName co "quite"', ["amy", "Éva  Mary"]],
+    ['userName co "XN--MNCHEN"', ["Éva  Mary"]],
+    ['userName co "st-3@MÜNCHEN"', ["Éva  Mary"]],
+    ['name.givenName co "va mar"', ["Éva  Mary"]],
+    ['name.givenName co "VA  MAR"', ["Éva  Mary"]],
+    ['name.givenName co "eva"', []],
+    ['name.givenName sw "Bob" or name.givenName ew "ary"', ["Bob", "Éva  Mary"]],
+    ['userName sw "list-" and not (name.givenName co "amy")', ["Zoë", "Bob", "Éva  Mary"]],
+    ['emails[type eq "work" and primary eq true and value ew "chen.test"]', []],
+    ['emails[type eq "work" and primary eq true and value co "@münchen"]', ["Éva  Mary"]],
     ['userName co "list-" and meta.created lt "2000-01-01T00:00:00Z"', []],
     [`id eq "${(await own.find("Users", 'externalId eq "E0"')).body.Resources[0].id}"`, ["Zoë"]],
   ];
   for (const [filter, expectedNames] of expected) {
     assert.deepEqual(await found(filter), expectedNames, filter);
   }
-  const order = { sortBy: "name.givenName", sortOrder: "descending", startIndex: 2, count: 1 };
+  const order = { sortBy: "name.givenName", sortOrder: "descending", startIndex: 3, count: 1 };
   const query = { filter: 'userName sw "list-"', ...order, attributes: ["userName"] };
   const { body } = await own.search("/Users", query);
-  assert.deepEqual([body.totalResults, body.startIndex, body.itemsPerPage], [3, 2, 1]);
+  assert.deepEqual([body.totalResults, body.startIndex, body.itemsPerPage], [4, 3, 1]);
   assert.deepEqual(Object.keys(body.Resources[0]).sort(), ["id", "meta", "schemas", "userName"]);
   assert.equal(body.Resources[0].userName, "list-2@corp.test");
   const { body: none } = await own.get("/scim/v2/Users?count=0&startIndex=-3");
