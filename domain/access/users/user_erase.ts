@@ -46,14 +46,19 @@ export async function anonymizeUser(
   return await anonymize(p, tx, user, caller.userId);
 }
 
-/** Anonymizes a member of an erased tenant as `anonymizeUser` does. @param actorId the user who asked for the erasure */
+/**
+ * Anonymizes a member of an erased tenant as `anonymizeUser` does.
+ * @param o.actorId the user who asked for the erasure
+ * @returns null also if the user belongs to another tenant by now
+ */
 export async function eraseMember(
   p: UserPlatform,
   tx: Tx,
   userId: string,
-  actorId: string | null,
+  { tenantId, actorId }: { tenantId: string; actorId: string | null },
 ): Promise<DataSubject | null> {
-  await lockLinkTargets(tx, [], await lockLinks(tx, userId));
+  const { tenants } = await lockLinkTargets(tx, [], await lockLinks(tx, userId));
+  if (tenants.keys().some((id) => id !== tenantId)) return null;
   const user = await lockErasable(tx, userId);
   return user && await anonymize(p, tx, user, actorId);
 }
