@@ -262,6 +262,7 @@ export async function removeScimUser(
 ): Promise<void> {
   if (!isUuid(id)) throw userNotFound(id);
   await transact(p.sql, async (tx) => {
+    await lockLinkTargets(tx, [], await lockLinks(tx, id)); // before the administrators of the tenant are read
     const remove = () => removeTenantUser({ ...p, sql: tx }, caller, id, ifMatch);
     await keepTenantAdmin(tx, caller.tenantId, [id], remove);
   });
