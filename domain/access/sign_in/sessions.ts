@@ -236,13 +236,17 @@ export async function endSessions(
   tx: Tx,
   o: { userId: string; sessionId?: string; exceptSessionId?: string; reason: string },
 ): Promise<number> {
+  const ending = tx`user_id = ${o.userId} and revoked_at is null
+    and (${o.sessionId ?? null}::uuid is null or ${o.sessionId ?? null} in (id, opened_by))
+    and (${o.exceptSessionId ?? null}::uuid is null or id <> ${o.exceptSessionId ?? null})`;
+  // A transaction that opens a session by one of these holds its lock. The statements after the wait see the new session.
+  await tx`select from sessions where ${ending} order by id for no key update`;
   await tellClients(p, tx, [o.userId]);
   const { count } = await tx`
     update sessions set revoked_at = now(), revoked_reason = ${o.reason}
-    where user_id = ${o.userId} and revoked_at is null
-      and security_version = (select ${securityVersionOf(tx)} from users u where u.id = ${o.userId})
-      and (${o.sessionId ?? null}::uuid is null or ${o.sessionId ?? null} in (id, opened_by))
-      and (${o.exceptSessionId ?? null}::uuid is null or id <> ${o.exceptSessionId ?? null})`;
+    where ${ending} and security_version = (select ${
+    securityVersionOf(tx)
+  } from users u where u.id = ${o.userId})`;
   if (o.sessionId === undefined) await endPendingSteps(tx, o.userId, o.exceptSessionId ?? null);
   p.rights.invalidateAfterCommit(tx, [o.userId]);
   return count;

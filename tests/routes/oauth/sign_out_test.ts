@@ -6,7 +6,18 @@ import { invalid } from "../../support/answers.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import { authorizeUrl, makeClient, postForm, refresh, signedInBrowser, signInToClient } from "./flow.ts";
+import { person, racingFor } from "../auth/people.ts";
+import {
+  authorizeUrl,
+  browserOf,
+  codeOf,
+  makeClient,
+  postForm,
+  redeem,
+  refresh,
+  signedInBrowser,
+  signInToClient,
+} from "./flow.ts";
 
 const t = await setupShared({ OUTBOUND_ALLOW: "127.0.0.1" });
 const { systemAdmin } = t;
@@ -68,6 +79,28 @@ Deno.test("every end of a sign-in is told, also of one that outlives its browser
   }
   const tokens = await program.got(users.length);
   assert.deepEqual(tokens.map((token) => decodeJwt(token).sub).sort(), users.sort());
+});
+
+Deno.test("a sign-out that waits for a sign-in to a client ends that too", async () => {
+  const client = await makeClient(systemAdmin);
+  const who = await person(t);
+  const sessions = `/api/v1/admin/users/${who.id}/sessions`;
+  for (const isOfAll of [true, false]) {
+    const browser = await browserOf(t, who.email);
+    const [{ id }] = await accepted(systemAdmin.get(sessions));
+    let left = new URL(t.url);
+    await racingFor(
+      t,
+      (tx) => tx`select from oauth_clients where id = ${client.id} for update`,
+      async () => {
+        left = await browser.leave(authorizeUrl(t, client));
+        return { status: 303, headers: new Headers(), body: {} };
+      },
+      () => systemAdmin.delete(isOfAll ? sessions : `${sessions}/${id}`),
+    );
+    assert.deepEqual(await accepted(systemAdmin.get(sessions)), []);
+    assert.equal((await redeem(t, client, codeOf(left))).body.error, "invalid_grant");
+  }
 });
 
 Deno.test("a client that does not answer gets the token again; others do not", async () => {
