@@ -57,9 +57,12 @@ export async function eraseMember(
   userId: string,
   { tenantId, actorId }: { tenantId: string; actorId: string | null },
 ): Promise<DataSubject | null> {
-  const { tenants } = await lockLinkTargets(tx, [], await lockLinks(tx, userId));
-  if (tenants.keys().some((id) => id !== tenantId)) return null;
+  await lockLinkTargets(tx, [], await lockLinks(tx, userId));
   const user = await lockErasable(tx, userId);
+  const others =
+    await tx`select from user_tenants l join tenants t on t.id = l.tenant_id and t.deleted_at is null
+    where l.user_id = ${userId} and l.tenant_id <> ${tenantId} limit 1`;
+  if (others.length > 0) return null;
   return user && await anonymize(p, tx, user, actorId);
 }
 
