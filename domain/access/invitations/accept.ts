@@ -174,7 +174,9 @@ async function close(tx: Tx, token: string): Promise<OpenInvitation> {
     await tx`update invitations set status = 'Accepted', accepted_at = now(), version = version + 1
     where id = ${open.id} and status = 'Pending' and token_hash = ${digest(token)} and expires_at > now()`;
   if (closed.count === 0) throw badToken();
-  if (tenants.get(open.tenantId)?.isActive === false) {
+  const tenant = tenants.get(open.tenantId);
+  if (!tenant) throw badToken(); // deleted meanwhile
+  if (!tenant.isActive) {
     throw problem("TENANT_FORBIDDEN", `The invitation was not accepted: ${open.tenantName} is not active.`);
   }
   await requireInvitations(tx, open.tenantId);

@@ -13,7 +13,7 @@ import type { PasswordPlatform } from "../passwords/password_rules.ts";
 import { keepTenantAdmin } from "../roles/last_admins.ts";
 import type { PlannedUser } from "../users/bulk/decide.ts";
 import { writeUsers } from "../users/bulk/write_users.ts";
-import { lockLinks, lockLinkTargets } from "../users/link_targets.ts";
+import { lockLinks, lockLinkTargets, requireOwnTargets } from "../users/link_targets.ts";
 import { setLinkActive } from "../users/links.ts";
 import { removeTenantUser, updateTenantUser } from "../users/user_changes.ts";
 import { createUser } from "../users/user_create.ts";
@@ -100,9 +100,9 @@ export async function createScimUser(
     null,
   );
   return await transact(p.sql, async (tx) => {
-    await lockLinkTargets(tx, [], [tenantId]);
-    await requireFreeEmail(tx, tenantId, email);
     const link = { tenantId, roleIds: [], isDefault: true, isActive, externalId };
+    requireOwnTargets(await lockLinkTargets(tx, [link]), link);
+    await requireFreeEmail(tx, tenantId, email);
     const { value: { id } } = await createUser({ ...p, sql: tx }, caller, {
       email,
       password: null,

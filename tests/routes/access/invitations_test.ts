@@ -6,7 +6,7 @@ import type { HttpAnswer, HttpClient } from "../../support/http.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { addApp, TestApp } from "../auth/factors.ts";
 import { mailsTo, tokenIn, withJobs } from "../auth/mails.ts";
-import { bearer, forgetFailures, PASSWORD, person, racing, signIn } from "../auth/people.ts";
+import { bearer, forgetFailures, PASSWORD, person, racing, racingFor, signIn } from "../auth/people.ts";
 import { atOnce, auditOf, column, idOf, isSignedIn, refused, statuses } from "./answers.ts";
 import { ADMIN, insertLink, insertRole, newEmail, newUser } from "./users.ts";
 
@@ -240,6 +240,20 @@ Deno.test("at acceptance the tenant must be active and have room, and the roles 
   const { token } = await invited(newEmail(), owner, roleId);
   await sql`update roles set deleted_at = now() where id = ${roleId}`;
   refused(await accept(token), 404, "ROLE_NOT_FOUND");
+});
+
+Deno.test("invitations that wait for the deletion of the tenant are refused", async () => {
+  const inviter = await t.actor({ permissions: ADMIN });
+  const { token } = await invited(newEmail(), inviter, inviter.roleId);
+  const roleIds = [inviter.roleId];
+  const raced = await racingFor(
+    t,
+    (tx) => tx`select from tenants where id = ${inviter.tenantId} for update`,
+    () => t.systemAdmin.delete(`/api/v1/tenants/${inviter.tenantId}`),
+    () => inviter.post("/api/v1/users/invite", { email: newEmail(), roleIds }),
+    () => accept(token),
+  );
+  assert.deepEqual(raced, ["200", "403 TENANT_FORBIDDEN", "400 INVITATION_INVALID"]);
 });
 
 Deno.test("of simultaneous uses of one link one succeeds", async () => {

@@ -132,6 +132,20 @@ Deno.test("the last administrator stays also if a removal waits for the user to 
   assert.deepEqual(raced, ["200", "409 LAST_TENANT_ADMIN_CONFLICT", "204"]);
 });
 
+Deno.test("members and users that wait for the deletion of the tenant are refused", async () => {
+  const own = await directory(t);
+  const { id: value } = await own.user("late@corp.test");
+  const { id } = await own.group("Late");
+  const raced = await racingFor(
+    t,
+    (tx) => tx`select from tenants where id = ${own.tenantId} for update`,
+    () => t.systemAdmin.delete(`/api/v1/tenants/${own.tenantId}`),
+    () => own.patch(`/Groups/${id}`, { op: "add", path: "members", value: [{ value }] }),
+    () => own.post("/scim/v2/Users", { schemas: [USER], userName: "later@corp.test" }),
+  );
+  assert.deepEqual(raced, ["200", "403 TENANT_FORBIDDEN", "403 TENANT_FORBIDDEN"]);
+});
+
 Deno.test("a deleted group leaves its role to administrators, and is found again under its name", async () => {
   const [a = ""] = await users(1);
   const { id } = await idp.group("Interns", { members: [{ value: a }] });
