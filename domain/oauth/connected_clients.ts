@@ -6,6 +6,7 @@ import {
   endClientSessions,
   openClientSessions,
 } from "../access/sign_in/client_session.ts";
+import { lockSessions } from "../access/sign_in/sessions.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { problem } from "../problems/problem.ts";
 import type { Caller } from "../rights/caller.ts";
@@ -49,6 +50,7 @@ export async function disconnectClient(
 ): Promise<void> {
   await transact(p.sql, async (tx) => {
     const { userId } = caller;
+    await lockSessions(tx, tx`user_id = ${userId}`);
     const { count } =
       await tx`delete from oauth_consents where user_id = ${userId} and client_id = ${clientId}`;
     const ended = await endClientSessions(p, tx, { userId, clientId, reason: "disconnected by its user" });

@@ -23,6 +23,15 @@ export const hasFactor = (q: Sql, userId: SqlPart) =>
   q`exists (select from user_factors f where f.user_id = ${userId} and f.confirmed_at is not null)`;
 
 /**
+ * True if the user has a second factor. To decide by it, lock the user first: the statement that waits for the lock does not
+ * see a factor that was added meanwhile.
+ */
+export async function userHasFactor(q: Sql, userId: string): Promise<boolean> {
+  const [user] = await q<{ hasFactor: boolean }[]>`select ${hasFactor(q, q`${userId}::uuid`)} as has_factor`;
+  return user?.hasFactor ?? false;
+}
+
+/**
  * SQL condition: the user of the column `userId` has active links, and all of their tenants require a second factor. It stops
  * at the first link to another tenant, because some users have thousands of links.
  */

@@ -2,9 +2,11 @@ import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { closeTenant, lockErasableTenant, requireTenantExists } from "../access/tenants/tenant_changes.ts";
 import { tenantNotFound } from "../access/tenant_not_found.ts";
 import { anonymizeUser, requireExportable } from "../access/users/user_erase.ts";
+import { lockUser } from "../access/users/user_details.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { requireNoLegalHold } from "../files/personal_data.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
+import { problem } from "../problems/problem.ts";
 import type { Caller } from "../rights/caller.ts";
 import { newId } from "../shared/ids.ts";
 import {
@@ -37,11 +39,15 @@ export async function exportUser(
   });
 }
 
-/** Asks for an export of the caller's own data in all tenants; returns the one that runs already. */
+/**
+ * Asks for an export of the caller's own data in all tenants; returns the one that runs already.
+ * @throws SESSION_INVALIDATED if the caller was deleted or erased meanwhile: no erasure would find the export
+ */
 export async function exportOwnData(p: UserDataPlatform, caller: Caller): Promise<DataRequest> {
   return await transact(p.sql, async (tx) => {
     const { userId } = caller;
-    await tx`select from users where id = ${userId} for no key update`; // one request after the other
+    // One request after the other.
+    if (!await lockUser(tx, userId)) throw problem("SESSION_INVALIDATED", "The user was deleted.");
     const running = (await listRequests(tx, ownExports(caller))).find(({ completedAt }) => !completedAt);
     if (running) return running;
     const request = { kind: "UserExport", userId, tenantId: null } as const;

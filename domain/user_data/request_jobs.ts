@@ -101,11 +101,14 @@ async function eraseTenant(p: UserDataPlatform, request: DataRequestRow, signal:
 async function beginMembers(p: UserDataPlatform, request: DataRequestRow, tenantId: string): Promise<number> {
   const userIds = await usersOnlyIn(p.sql, tenantId, USERS_AT_ONCE);
   await transact(p.sql, async (tx) => {
+    const erased: string[] = [];
     for (const userId of userIds) {
-      const person = await eraseMember(p, tx, userId, request.requestedBy);
-      if (person) await insertUserErasure(tx, request, person);
+      const person = await eraseMember(p, tx, userId, { tenantId, actorId: request.requestedBy });
+      if (!person) continue;
+      await insertUserErasure(tx, request, person);
+      erased.push(userId);
     }
-    await endExports(tx, { userIds });
+    await endExports(tx, { userIds: erased });
   });
   return userIds.length;
 }

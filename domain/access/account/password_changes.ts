@@ -9,7 +9,7 @@ import { LOOKS_OF } from "../../notifications/content.ts";
 import { type PlainMail, sendServiceMail, type TemplatedMail } from "../../notifications/sending/send.ts";
 import { invalid, type Problem, problem } from "../../problems/problem.ts";
 import { readDefaultLocale } from "../../templates/locales.ts";
-import { hasFactor } from "../../rights/second_factor.ts";
+import { userHasFactor } from "../../rights/second_factor.ts";
 import { fullName } from "../../rights/user_lookup.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
 import { readPasswordOwner, requireGoodPassword } from "../passwords/password_rules.ts";
@@ -140,15 +140,12 @@ export async function resetPassword(
       delete from password_resets where token_hash = ${tokenHash} and expires_at > now() returning user_id`;
     if (!used) throw badToken();
     const { userId } = used;
-    const [user] = await tx<{ hasFactor: boolean }[]>`
-      update users u set password_hash = ${newHash}, lockout_expires_at = null
-      where id = ${userId} and is_active and deleted_at is null returning ${
-      hasFactor(tx, tx`u.id`)
-    } as has_factor`;
-    if (!user) throw badToken();
+    const changed = await tx`update users set password_hash = ${newHash}, lockout_expires_at = null
+      where id = ${userId} and is_active and deleted_at is null`;
+    if (changed.count === 0) throw badToken();
     await tx`delete from password_resets where user_id = ${userId}`;
     // Access to the mailbox alone must not bypass a second factor. So the factors stay and the owner counts as unproved.
-    if (user.hasFactor) await markEmailVerified(tx, userId);
+    if (await userHasFactor(tx, userId)) await markEmailVerified(tx, userId);
     else await proveOwner(p, tx, { userId, keepsPassword: true, traceId: o.traceId, ip: o.ip });
     await clearFailedSignIns(tx, userId);
     await forgetDevices(tx, userId);

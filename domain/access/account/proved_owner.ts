@@ -48,6 +48,7 @@ export async function proveOwner(
 ): Promise<void> {
   const { userId, keepsPassword, traceId, ip } = o;
   if (!await markProved(tx, userId)) return;
+  await endSessions(p, tx, { userId, reason: "first proof of the owner" }); // first, so that they leave nothing more
   const password = await tx`update users set password_hash = null
     where id = ${userId} and password_hash is not null and not ${keepsPassword}`;
   const factors = await tx`delete from user_factors where user_id = ${userId}`;
@@ -58,7 +59,6 @@ export async function proveOwner(
   await tx`delete from oidc_handovers where user_id = ${userId}`;
   await clearWrongCodes(tx, userId);
   await forgetDevices(tx, userId);
-  await endSessions(p, tx, { userId, reason: "first proof of the owner" });
   const actor = { userId, tenantId: null, traceId, ip };
   const before = { factors: factors.count, clients: clients.count, devices: devices.count };
   const isMore = Object.values(before).some((count) => count > 0);

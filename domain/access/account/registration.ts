@@ -15,7 +15,7 @@ import { readDefaultLocale } from "../../templates/locales.ts";
 import { requireGoodPassword } from "../passwords/password_rules.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { addressKey } from "../sign_in/address.ts";
-import { lockLinkTargets, requireTargets } from "../users/link_targets.ts";
+import { lockLinkTargets, requireOwnTargets } from "../users/link_targets.ts";
 import { createMailedUser } from "../users/user_create.ts";
 import { linkMail, linkUrl, mailOwner } from "./owner_mail.ts";
 import { markProved } from "./proved_owner.ts";
@@ -249,7 +249,7 @@ export async function updateRegistrationSettings(
   const after = { mode: given.mode, domains: given.domains, roleId: given.roleId };
   const link = { tenantId, roleIds: after.roleId === null ? [] : [after.roleId] };
   return await transact(sql, async (tx) => {
-    requireTargets(await lockLinkTargets(tx, [link]), [link]);
+    requireOwnTargets(await lockLinkTargets(tx, [link]), link);
     const before = await readRegistrationSettings(tx, tenantId);
     requireTag(ifMatch, contentTag(before));
     await requireMayAssignRoles(tx, caller, link.roleIds);

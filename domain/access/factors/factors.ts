@@ -13,7 +13,7 @@ import { readPageLooks } from "../../looks/looks.ts";
 import { invalid, problem } from "../../problems/problem.ts";
 import { type Caller, isProgram } from "../../rights/caller.ts";
 import { requireStepUp } from "../../rights/checks.ts";
-import { hasFactor } from "../../rights/second_factor.ts";
+import { userHasFactor } from "../../rights/second_factor.ts";
 import { fullName } from "../../rights/user_lookup.ts";
 import { newId } from "../../shared/ids.ts";
 import { countRows } from "../../shared/lists.ts";
@@ -304,15 +304,9 @@ export async function removeFactor(
 }
 
 async function forgetCodesWithoutFactor(p: AccessPlatform, tx: Tx, userId: string): Promise<void> {
-  if (await hasAnyFactor(tx, userId)) return;
+  if (await userHasFactor(tx, userId)) return;
   await tx`delete from recovery_codes where user_id = ${userId}`;
   await lowerSessions(p, tx, userId);
-}
-
-async function hasAnyFactor(tx: Tx, userId: string): Promise<boolean> {
-  const [user] = await tx<{ hasFactor: boolean }[]>`
-    select ${hasFactor(tx, tx`${userId}::uuid`)} as has_factor`;
-  return user?.hasFactor ?? false;
 }
 
 /**
@@ -324,7 +318,7 @@ export async function renewRecoveryCodes(p: AccessPlatform, caller: Caller): Pro
   const { userId } = caller;
   return await transact(p.sql, async (tx) => {
     await lockProvedUser(p, tx, caller);
-    if (!await hasAnyFactor(tx, userId)) throw factorNotFound("(any)", "second factor");
+    if (!await userHasFactor(tx, userId)) throw factorNotFound("(any)", "second factor");
     const codes = await replaceRecoveryCodes(tx, userId);
     await recordFactorChange(p, tx, caller, { userId, change: "renew-recovery-codes" });
     return codes;

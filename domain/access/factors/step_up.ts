@@ -4,7 +4,7 @@ import type { Caller } from "../../rights/caller.ts";
 import { hasFactor } from "../../rights/second_factor.ts";
 import { requireOwnPassword, requireSessionUnlocked } from "../account/password_changes.ts";
 import type { AccessPlatform } from "../platform.ts";
-import { type Amr, BY_PROVIDER_WITH_MFA } from "../sign_in/sessions.ts";
+import { type Amr, BY_PROVIDER_WITH_MFA, lockSessions } from "../sign_in/sessions.ts";
 import { type LockedUser, lockExistingUser } from "../users/user_details.ts";
 import { type FactorChoice, factorChoice } from "../sign_in/factor_tokens.ts";
 import { type FactorProof, PROOFS, proveFactor, requireOneProof } from "./prove.ts";
@@ -116,6 +116,7 @@ export async function lowerSessions(
   tx: Tx,
   userId: string,
 ): Promise<void> {
+  await lockSessions(tx, tx`user_id = ${userId}`);
   await tx`update sessions set amr = array_remove(amr, 'mfa')
     where user_id = ${userId} and revoked_at is null and 'mfa' = any(amr) and amr[1:2] <> ${BY_PROVIDER_WITH_MFA}`;
   p.rights.invalidateAfterCommit(tx, [userId]);

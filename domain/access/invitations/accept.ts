@@ -108,7 +108,7 @@ export async function acceptInvitation(
   if (account) {
     await requirePassword(p, account, password, origin.ip);
     if (account.hasSecondFactor) await requireFactor(p, account.id, proof, origin.ip);
-    // Again in the transaction: concurrent attempts may have reached the lock while the hash was computed.
+    // Again under the user's lock: concurrent attempts may have reached the lockout while the hash was computed.
     return await join(p, token, account.id, origin, (tx) => requireStillUsable(tx, account, origin.ip));
   }
   await requireGoodPassword(p, password, { ...invitation, tenantNames: [invitation.tenantName] });
@@ -154,8 +154,9 @@ async function join(
 ): Promise<AcceptedInvitation> {
   return await transact(p.sql, async (tx) => {
     await lockLinks(tx, userId);
-    await confirm(tx);
     const open = await close(tx, token);
+    await lockUser(tx, userId);
+    await confirm(tx);
     const { tenantId, tenantName, email, roleIds } = open;
     const link = { tenantId, roleIds, isDefault: false, isActive: true };
     const read = (tx: Tx) => readUserTenant(tx, userId, tenantId);
@@ -173,7 +174,9 @@ async function close(tx: Tx, token: string): Promise<OpenInvitation> {
     await tx`update invitations set status = 'Accepted', accepted_at = now(), version = version + 1
     where id = ${open.id} and status = 'Pending' and token_hash = ${digest(token)} and expires_at > now()`;
   if (closed.count === 0) throw badToken();
-  if (tenants.get(open.tenantId)?.isActive === false) {
+  const tenant = tenants.get(open.tenantId);
+  if (!tenant) throw badToken(); // deleted meanwhile
+  if (!tenant.isActive) {
     throw problem("TENANT_FORBIDDEN", `The invitation was not accepted: ${open.tenantName} is not active.`);
   }
   await requireInvitations(tx, open.tenantId);

@@ -19,7 +19,12 @@ import { linkMail, linkUrl } from "../account/owner_mail.ts";
 import { requireInvitations } from "../account/registration.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { permissionsOfRoles, requireMayAssignRoles } from "../roles/escalation.ts";
-import { lockLinkTargets, requireCapacity, requiredRoleIds, requireTargets } from "../users/link_targets.ts";
+import {
+  lockLinkTargets,
+  requireCapacity,
+  requiredRoleIds,
+  requireOwnTargets,
+} from "../users/link_targets.ts";
 import { userName } from "../users/user_details.ts";
 
 /** Whom to invite, and the roles they get. */
@@ -48,7 +53,7 @@ export async function inviteUser(
   return await transact(p.sql, async (tx) => {
     const link = { tenantId, roleIds };
     const targets = await lockLinkTargets(tx, [link]);
-    requireTargets(targets, [link]);
+    requireOwnTargets(targets, link);
     await requireInvitations(tx, tenantId);
     await requireMayAssignRoles(tx, caller, roleIds);
     await requireNoMember(tx, tenantId, email);
@@ -115,7 +120,7 @@ export async function resendInvitation(
     const link = { tenantId, roleIds: invited.roleIds }; // no route changes email and roles of an invitation
     const targets = await lockLinkTargets(tx, [link]);
     await lockPending(tx, tenantId, id, "sent again");
-    requireTargets(targets, [link]);
+    requireOwnTargets(targets, link);
     await requireInvitations(tx, tenantId);
     await requireMayAssignRoles(tx, caller, link.roleIds);
     await tx`update invitations set token_hash = ${digest(token)}, sent_at = now(), version = version + 1,

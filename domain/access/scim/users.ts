@@ -13,7 +13,7 @@ import type { PasswordPlatform } from "../passwords/password_rules.ts";
 import { keepTenantAdmin } from "../roles/last_admins.ts";
 import type { PlannedUser } from "../users/bulk/decide.ts";
 import { writeUsers } from "../users/bulk/write_users.ts";
-import { lockLinks, lockLinkTargets } from "../users/link_targets.ts";
+import { lockLinks, lockLinkTargets, requireOwnTargets } from "../users/link_targets.ts";
 import { setLinkActive } from "../users/links.ts";
 import { countTenantUsers } from "../users/user_list.ts";
 import { removeTenantUser, updateTenantUser } from "../users/user_changes.ts";
@@ -101,9 +101,9 @@ export async function createScimUser(
     null,
   );
   return await transact(p.sql, async (tx) => {
-    await lockLinkTargets(tx, [], [tenantId]);
-    await requireFreeEmail(tx, tenantId, email);
     const link = { tenantId, roleIds: [], isDefault: true, isActive, externalId };
+    requireOwnTargets(await lockLinkTargets(tx, [link]), link);
+    await requireFreeEmail(tx, tenantId, email);
     const { value: { id } } = await createUser({ ...p, sql: tx }, caller, {
       email,
       password: null,
@@ -263,6 +263,7 @@ export async function removeScimUser(
 ): Promise<void> {
   if (!isUuid(id)) throw userNotFound(id);
   await transact(p.sql, async (tx) => {
+    await lockLinkTargets(tx, [], await lockLinks(tx, id)); // before the administrators of the tenant are read
     const remove = () => removeTenantUser({ ...p, sql: tx }, caller, id, ifMatch);
     await keepTenantAdmin(tx, caller.tenantId, [id], remove);
   });

@@ -1,4 +1,4 @@
-import type { Sql, Tx } from "../../../infra/postgres/postgres.ts";
+import type { Sql, SqlPart, Tx } from "../../../infra/postgres/postgres.ts";
 import { ACCESS_TOKEN_SECONDS } from "../../../infra/tokens.ts";
 import { problem } from "../../problems/problem.ts";
 import { accessChanged, noAccess } from "../../rights/authenticate.ts";
@@ -226,6 +226,13 @@ export async function consumeRefreshToken(
 }
 
 /**
+ * Locks the open sessions of which the condition is true. Who opens a session by another one, such as that of a client by
+ * that of a browser, holds the lock of the other one. So the statements after this one see the new session.
+ */
+export const lockSessions = (tx: Tx, which: SqlPart) =>
+  tx`select from sessions where ${which} and revoked_at is null order by id for no key update`;
+
+/**
  * Ends one, all but one, or all sessions of a user. With a browser's session, the sessions that OpenID clients opened by it
  * end too, unless they outlive it (see `openClientSession`). Tokens of ended sessions are rejected from the next request on.
  * @param o.sessionId ends only this session; absent: all except `o.exceptSessionId`
@@ -236,13 +243,16 @@ export async function endSessions(
   tx: Tx,
   o: { userId: string; sessionId?: string; exceptSessionId?: string; reason: string },
 ): Promise<number> {
+  const ending = tx`user_id = ${o.userId}
+    and (${o.sessionId ?? null}::uuid is null or ${o.sessionId ?? null} in (id, opened_by))
+    and (${o.exceptSessionId ?? null}::uuid is null or id <> ${o.exceptSessionId ?? null})`;
+  await lockSessions(tx, ending);
   await tellClients(p, tx, [o.userId]);
   const { count } = await tx`
     update sessions set revoked_at = now(), revoked_reason = ${o.reason}
-    where user_id = ${o.userId} and revoked_at is null
-      and security_version = (select ${securityVersionOf(tx)} from users u where u.id = ${o.userId})
-      and (${o.sessionId ?? null}::uuid is null or ${o.sessionId ?? null} in (id, opened_by))
-      and (${o.exceptSessionId ?? null}::uuid is null or id <> ${o.exceptSessionId ?? null})`;
+    where ${ending} and revoked_at is null and security_version = (select ${
+    securityVersionOf(tx)
+  } from users u where u.id = ${o.userId})`;
   if (o.sessionId === undefined) await endPendingSteps(tx, o.userId, o.exceptSessionId ?? null);
   p.rights.invalidateAfterCommit(tx, [o.userId]);
   return count;

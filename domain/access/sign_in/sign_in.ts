@@ -10,7 +10,7 @@ import { type Problem, problem } from "../../problems/problem.ts";
 import { accessChanged } from "../../rights/authenticate.ts";
 import type { Caller } from "../../rights/caller.ts";
 import { providerFactorRequired } from "../../rights/checks.ts";
-import { hasFactor } from "../../rights/second_factor.ts";
+import { hasFactor, userHasFactor } from "../../rights/second_factor.ts";
 import { askForFactor, type FactorNeeded, factorRequired } from "./factor_tokens.ts";
 import { securityVersionOf } from "../../rights/security_version.ts";
 import type { AccessPlatform } from "../platform.ts";
@@ -106,7 +106,7 @@ export async function signIn(p: AccessPlatform, o: SignIn): Promise<SignedIn> {
   const step = await transact(p.sql, async (tx) => {
     // The checks are repeated: while the hash is computed, concurrent attempts may reach the lock or the limit, and the
     // password may change. Then even the right password must fail.
-    const update = tx<{ id: string; hasFactor: boolean }[]>`
+    const update = tx<{ id: string }[]>`
       update users u set last_login_at = case when ${
       hasFactor(tx, tx`u.id`)
     } then last_login_at else now() end,
@@ -114,7 +114,7 @@ export async function signIn(p: AccessPlatform, o: SignIn): Promise<SignedIn> {
         password_hash = coalesce(${renewed}, password_hash)
       where id = ${id} and is_active and deleted_at is null and password_hash = ${stored}
         and (${deviceId !== null} or lockout_expires_at is null or lockout_expires_at <= now())
-      returning id, ${hasFactor(tx, tx`u.id`)} as has_factor`;
+      returning id`;
     const [, [user]] = await Promise.all([requireAddressBelowLimit(tx, address), update]);
     if (!user || deviceId !== null) requireUnlocked(await readAccount(tx, o));
     if (!user) throw wrongCredentials();
@@ -123,10 +123,9 @@ export async function signIn(p: AccessPlatform, o: SignIn): Promise<SignedIn> {
   return requireFinished(step);
 }
 
-/** A user who passed the first step of a sign-in. */
+/** A user who passed the first step of a sign-in. The row is locked. */
 export interface FirstStepUser {
   id: string;
-  hasFactor: boolean;
   amr: Amr[];
   /** Id of the known device; null: an unknown device. */
   deviceId: string | null;
@@ -148,18 +147,20 @@ export async function firstStep(
   wanted: WantedTenant & Origin,
 ): Promise<FirstStep> {
   const { id: userId, amr, provider = null } = user;
-  if (user.hasFactor && !amr.includes("mfa")) {
-    await chooseTenant(tx, userId, wanted, provider);
+  const [tenantId, ownsFactor] = await Promise.all([
+    chooseTenant(tx, userId, wanted, provider),
+    userHasFactor(tx, userId),
+  ]);
+  if (ownsFactor && !amr.includes("mfa")) {
     return { needed: await askForFactor(p, tx, { userId, amr, provider, ...wanted }) };
   }
-  const [tenantId] = await Promise.all([
-    chooseTenant(tx, userId, wanted, provider),
-    provider === null ? clearFailedSignIns(tx, userId, user.deviceId) : null,
-  ]);
   if (provider && !amr.includes("mfa")) await requireNoFactor(tx, provider.tenantId);
   const { ip, userAgent, deviceToken } = wanted;
   const device = deviceToken === undefined || provider !== null ? { provider } : { deviceToken };
-  const tokens = await openSession(p, tx, { user, tenantId, amr, ip, userAgent, ...device });
+  const [tokens] = await Promise.all([
+    openSession(p, tx, { user, tenantId, amr, ip, userAgent, ...device }),
+    provider === null ? clearFailedSignIns(tx, userId, user.deviceId) : null,
+  ]);
   return { signedIn: { tokens, userId, tenantId, boundTo: provider && tenantId } };
 }
 

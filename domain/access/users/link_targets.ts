@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Tx } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
+import { noAccess } from "../../rights/authenticate.ts";
 import { requiredText, uuid, withDefault } from "../../shared/shapes.ts";
 import { EXTERNAL_ID } from "./user_details.ts";
 
@@ -120,6 +121,19 @@ export function requireTargets(
     const missing = roleIds.find((roleId) => !targets.roles.has(roleKey(tenantId, roleId)));
     if (missing) throw roleNotOfTenant(targets.tenants.get(tenantId)?.name ?? "", tenantId, missing);
   }
+}
+
+/**
+ * Checks the targets of a link to the tenant in which the caller acts. Without that tenant, which was deleted during the
+ * request, the caller has no access.
+ * @throws TENANT_FORBIDDEN, ROLE_NOT_FOUND
+ */
+export function requireOwnTargets(
+  targets: LinkTargets,
+  link: Pick<Assignment, "tenantId" | "roleIds">,
+): void {
+  if (!targets.tenants.has(link.tenantId)) throw noAccess(link.tenantId);
+  requireTargets(targets, [link]);
 }
 
 /** The error for a missing role and for a role of another tenant, so that callers cannot tell them apart. */

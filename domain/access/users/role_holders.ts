@@ -6,7 +6,7 @@ import { invalidateCounts } from "../../shared/count_cache.ts";
 import { usersAccessChanged } from "../access_changes.ts";
 import { requireMayAssignRoles } from "../roles/escalation.ts";
 import { findSystemAdmins, keepTenantAdmin, requireSystemAdminLeft } from "../roles/last_admins.ts";
-import { lockLinkTargets, requireTargets } from "./link_targets.ts";
+import { lockLinkTargets, requireOwnTargets } from "./link_targets.ts";
 import { findPlatformReach, missingReach, userNotFound, type UserPlatform } from "./user_details.ts";
 
 /**
@@ -25,7 +25,7 @@ export async function changeRoleHolders(
 ): Promise<number> {
   const { tenantId } = caller;
   const link = { tenantId, roleIds: [roleId] };
-  requireTargets(await lockLinkTargets(tx, [link]), [link]);
+  requireOwnTargets(await lockLinkTargets(tx, [link]), link);
   const users = await lockMembers(tx, tenantId, [...wanted.given, ...wanted.taken]);
   const missing = wanted.given.find((id) => !users.has(id));
   if (missing !== undefined) throw userNotFound(missing);

@@ -46,15 +46,23 @@ export async function anonymizeUser(
   return await anonymize(p, tx, user, caller.userId);
 }
 
-/** Anonymizes a member of an erased tenant as `anonymizeUser` does. @param actorId the user who asked for the erasure */
+/**
+ * Anonymizes a member of an erased tenant as `anonymizeUser` does.
+ * @param o.actorId the user who asked for the erasure
+ * @returns null also if the user belongs to another tenant by now
+ */
 export async function eraseMember(
   p: UserPlatform,
   tx: Tx,
   userId: string,
-  actorId: string | null,
+  { tenantId, actorId }: { tenantId: string; actorId: string | null },
 ): Promise<DataSubject | null> {
   await lockLinkTargets(tx, [], await lockLinks(tx, userId));
   const user = await lockErasable(tx, userId);
+  const others =
+    await tx`select from user_tenants l join tenants t on t.id = l.tenant_id and t.deleted_at is null
+    where l.user_id = ${userId} and l.tenant_id <> ${tenantId} limit 1`;
+  if (others.length > 0) return null;
   return user && await anonymize(p, tx, user, actorId);
 }
 

@@ -119,6 +119,9 @@ async function openGrant(
       userAgent: o.userAgent,
     });
     if (sessionId === null) return false;
+    if (o.consent === null && await needsConsent(tx, request, session.userId)) {
+      throw new OAuthError("consent_required", "The user has just disconnected the client.");
+    }
     // The consent to a client of all tenants counts in all of them, so a session of one tenant's provider gives it once only.
     const isLasting = session.boundTo === null || client.tenantId !== null;
     if (o.consent && isLasting) {

@@ -74,6 +74,7 @@ async function deliverDocument(
   let outage: string | null = null;
   const run = crypto.randomUUID();
   for (const delivery of deliveries) {
+    context.signal.throwIfAborted();
     if (!await claimDelivery(p.sql, delivery.id, run)) continue;
     const outcome = obstacle ?? await deliver(p, execution, delivery, context);
     if (outcome.status === "Owed" && outcome.isUnavailable) outage = outcome.reason;

@@ -57,12 +57,13 @@ const CLAIM_SECONDS = 60;
 /**
  * Claims an open delivery for an attempt of the run `by`. Without the claim, a job that a redelivery enqueued could make
  * the same attempt at the same time as the earlier job.
- * @returns false if another run makes the attempt, or the delivery is no longer open
+ * @returns false if another run makes the attempt, the delivery is no longer open, or its execution was deleted
  */
 export async function claimDelivery(q: Sql, deliveryId: string, by: string): Promise<boolean> {
   const { count } = await q`
-    update report_deliveries set claimed_by = ${by}, claimed_until = now() + make_interval(secs => ${CLAIM_SECONDS})
-    where id = ${deliveryId} and status = 'Owed' and (claimed_until is null or claimed_until < now())`;
+    update report_deliveries d set claimed_by = ${by}, claimed_until = now() + make_interval(secs => ${CLAIM_SECONDS})
+    where id = ${deliveryId} and status = 'Owed' and (claimed_until is null or claimed_until < now())
+      and exists (select from report_executions e where e.id = d.execution_id and e.deleted_at is null)`;
   return count > 0;
 }
 

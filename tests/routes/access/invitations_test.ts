@@ -4,9 +4,9 @@ import { digest, newSecret } from "../../../domain/shared/secrets.ts";
 import { has, pluck } from "../../support/answers.ts";
 import type { HttpAnswer, HttpClient } from "../../support/http.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
-import { addApp } from "../auth/factors.ts";
+import { addApp, TestApp } from "../auth/factors.ts";
 import { mailsTo, tokenIn, withJobs } from "../auth/mails.ts";
-import { bearer, forgetFailures, PASSWORD, person, signIn } from "../auth/people.ts";
+import { bearer, forgetFailures, PASSWORD, person, racing, racingFor, signIn } from "../auth/people.ts";
 import { atOnce, auditOf, column, idOf, isSignedIn, refused, statuses } from "./answers.ts";
 import { ADMIN, insertLink, insertRole, newEmail, newUser } from "./users.ts";
 
@@ -106,6 +106,23 @@ Deno.test("an account with a second factor joins with its password and a code, n
   const { token: second } = await invited(user.email, other, other.roleId);
   refused(await join({ code }, PASSWORD, second), 401, "SECOND_FACTOR_INVALID_UNAUTHORIZED");
   assert.equal((await join({ recoveryCode }, PASSWORD, second)).body.userId, user.id);
+});
+
+Deno.test("an account that gets its first factor while it joins needs a code too", async () => {
+  const user = await person(t);
+  const me = bearer(t, await signIn(t, user.email));
+  const path = "/api/v1/auth/factors/totp";
+  const { factorId, secret } = (await me.post(path)).body;
+  const code = new TestApp(secret, Date.now).code();
+  const { id, token } = await invited(user.email);
+  const raced = await racing(
+    t,
+    user.id,
+    () => me.post(`${path}/confirm`, { factorId, code }),
+    () => accept(token, PASSWORD),
+  );
+  assert.deepEqual(raced, ["200", "401 SECOND_FACTOR_INVALID_UNAUTHORIZED"]);
+  assert.equal(await statusOf(id), "Pending");
 });
 
 Deno.test("five wrong passwords or codes of an invitation lock the account like wrong sign-ins", async () => {
@@ -223,6 +240,20 @@ Deno.test("at acceptance the tenant must be active and have room, and the roles 
   const { token } = await invited(newEmail(), owner, roleId);
   await sql`update roles set deleted_at = now() where id = ${roleId}`;
   refused(await accept(token), 404, "ROLE_NOT_FOUND");
+});
+
+Deno.test("invitations that wait for the deletion of the tenant are refused", async () => {
+  const inviter = await t.actor({ permissions: ADMIN });
+  const { token } = await invited(newEmail(), inviter, inviter.roleId);
+  const roleIds = [inviter.roleId];
+  const raced = await racingFor(
+    t,
+    (tx) => tx`select from tenants where id = ${inviter.tenantId} for update`,
+    () => t.systemAdmin.delete(`/api/v1/tenants/${inviter.tenantId}`),
+    () => inviter.post("/api/v1/users/invite", { email: newEmail(), roleIds }),
+    () => accept(token),
+  );
+  assert.deepEqual(raced, ["200", "403 TENANT_FORBIDDEN", "400 INVITATION_INVALID"]);
 });
 
 Deno.test("of simultaneous uses of one link one succeeds", async () => {

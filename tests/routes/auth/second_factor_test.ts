@@ -229,6 +229,25 @@ Deno.test("the first factor ends the user's other sessions, also those that chan
   await accepted(third.get("/auth/me")); // further factors end nothing
 });
 
+Deno.test("a sign-in or a password reset that waits for the first factor knows of it", async () => {
+  const user = await signedIn(t);
+  const newPassword = "a wholly different passphrase";
+  const token = await resetTokenFor(t, user.email);
+  const { factorId, secret } = await accepted(user.me.post(`${FACTORS}/totp`));
+  const app = new TestApp(secret);
+  const raced = await racing(
+    t,
+    user.id,
+    () => user.me.post(`${FACTORS}/totp/confirm`, { factorId, code: app.code(-1) }),
+    () => signIn(t, user.email),
+    () => t.nobody.post("/api/v1/auth/reset-password", { token, newPassword }),
+  );
+  assert.deepEqual(raced, ["200", REQUIRED, "204"]);
+  const asked = await signIn(t, user.email, newPassword);
+  await refused(REQUIRED, asked);
+  await accepted(finish(t, asked.body.factorToken, { code: app.code() }));
+});
+
 Deno.test("an administrator removes the factors of a user who lost them", async () => {
   const user = await appUser(t);
   const admin = await t.actor({ tenantId: user.tenantId, role: "Admin" });

@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
+import type { Tx } from "../../../infra/postgres/postgres.ts";
 import { pluck } from "../../support/answers.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { setupShared } from "../../support/setup.ts";
 import { TestApp } from "../auth/factors.ts";
-import { bearer, PASSWORD, person, signIn } from "../auth/people.ts";
+import { resetTokenFor } from "../auth/mails.ts";
+import { bearer, PASSWORD, person, racingFor, signIn } from "../auth/people.ts";
 import { FormBrowser, left, type Shown, shown } from "./browser.ts";
 import {
   authorizeUrl,
@@ -242,6 +244,45 @@ Deno.test("a user sees the clients they signed in to, and disconnects one: it is
   await refused(GONE, refresh(t, client, tokens.refresh_token));
   await asks(browser, { scope });
   assert.deepEqual(await connected(), [["Own", [], 1]]);
+});
+
+Deno.test("a sign-in to a client at the moment of its disconnection leaves no session, whichever is first", async () => {
+  const { browser, who } = await signedInBrowser(t);
+  const me = bearer(t, await signIn(t, who.email));
+  const disconnect = () => me.delete(`/api/v1/auth/connected-clients/${client.id}`);
+  const allow = async () => left(await browser.submit(await asks(browser), "allowed"));
+  let way = await allow();
+  const enter = async () => {
+    way = await browser.leave(urlOf());
+    return { status: 303, headers: new Headers(), body: {} };
+  };
+  const lockClient = (tx: Tx) => tx`select from oauth_clients where id = ${client.id} for update`;
+  const lockConsent = (tx: Tx) => tx`select from oauth_consents where user_id = ${who.id} for update`;
+  assert.deepEqual(await racingFor(t, lockClient, enter, disconnect), ["303", "204"]);
+  await refused(GONE, redeem(t, client, codeOf(way)));
+  await allow();
+  assert.deepEqual(await racingFor(t, lockConsent, disconnect, enter), ["204", "303"]);
+  assert.equal(errorOf(way), "consent_required");
+});
+
+Deno.test("a consent that is given while the owner of the account proves themselves is removed too", async () => {
+  const { browser, who } = await signedInBrowser(t);
+  const [page, token] = [await asks(browser), await resetTokenFor(t, who.email)];
+  const raced = await racingFor(
+    t,
+    (tx) => tx`select from oauth_clients where id = ${client.id} for update`,
+    async () => {
+      await browser.submit(page, "allowed");
+      return { status: 303, headers: new Headers(), body: {} };
+    },
+    () =>
+      t.nobody.post("/api/v1/auth/reset-password", { token, newPassword: "a wholly different passphrase" }),
+  );
+  assert.deepEqual(raced, ["303", "204"]);
+  assert.equal(
+    (await t.steward.platform.sql`select from oauth_consents where user_id = ${who.id}`).length,
+    0,
+  );
 });
 
 Deno.test("the first supported language wins, without its region, before that of the browser, but after the chosen one", async () => {

@@ -2,11 +2,25 @@
 // own lifetimes of tokens and names on the pages of a sign-in.
 import assert from "node:assert/strict";
 import { createLocalJWKSet, decodeJwt, jwtVerify } from "jose";
-import { invalid } from "../../support/answers.ts";
+import { newId } from "../../../domain/shared/ids.ts";
+import { invalid, pluck } from "../../support/answers.ts";
+import type { HttpAnswer } from "../../support/http.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import { authorizeUrl, makeClient, postForm, refresh, signedInBrowser, signInToClient } from "./flow.ts";
+import { bearer, person, racingFor, signIn } from "../auth/people.ts";
+import type { FormBrowser } from "./browser.ts";
+import {
+  authorizeUrl,
+  browserOf,
+  codeOf,
+  makeClient,
+  postForm,
+  redeem,
+  refresh,
+  signedInBrowser,
+  signInToClient,
+} from "./flow.ts";
 
 const t = await setupShared({ OUTBOUND_ALLOW: "127.0.0.1" });
 const { systemAdmin } = t;
@@ -68,6 +82,51 @@ Deno.test("every end of a sign-in is told, also of one that outlives its browser
   }
   const tokens = await program.got(users.length);
   assert.deepEqual(tokens.map((token) => decodeJwt(token).sub).sort(), users.sort());
+});
+
+/** Signs a browser in to a new client, and has `end` begin before the commit and wait for it. @returns the code */
+async function enterBefore(browser: FormBrowser, end: () => Promise<HttpAnswer>) {
+  const client = await makeClient(systemAdmin);
+  let left = new URL(t.url);
+  await racingFor(
+    t,
+    (tx) => tx`select from oauth_clients where id = ${client.id} for update`,
+    async () => {
+      left = await browser.leave(authorizeUrl(t, client));
+      return { status: 303, headers: new Headers(), body: {} };
+    },
+    end,
+  );
+  return { client, code: codeOf(left) };
+}
+
+Deno.test("an end of sessions that waits for a sign-in to a client ends the session of the client too", async () => {
+  const who = await person(t);
+  const sessions = `/api/v1/admin/users/${who.id}/sessions`;
+  const ends = [
+    (id: string) => systemAdmin.delete(`${sessions}/${id}`),
+    () => systemAdmin.delete(sessions),
+  ];
+  for (const end of ends) {
+    const browser = await browserOf(t, who.email);
+    const [{ id }] = await accepted(systemAdmin.get(sessions));
+    const { client, code } = await enterBefore(browser, () => end(id));
+    assert.equal((await redeem(t, client, code)).body.error, "invalid_grant");
+  }
+});
+
+Deno.test("the removal of the last second factor that waits for a sign-in to a client counts for its session too", async () => {
+  const { id, email } = await person(t);
+  const me = bearer(t, await signIn(t, email));
+  const browser = await browserOf(t, email);
+  const factorId = newId();
+  await sql`insert into user_factors (id, user_id, kind, name, secret, confirmed_at)
+    values (${factorId}, ${id}, 'totp', 'App', 'x', now())`;
+  await sql`update sessions set amr = '{pwd,otp,mfa}' where user_id = ${id}`;
+  await enterBefore(browser, () => me.delete(`/api/v1/auth/factors/${factorId}`));
+  const rows = await sql<{ amr: string[] }[]>`
+    select distinct amr from sessions where user_id = ${id} and revoked_at is null`;
+  assert.deepEqual(pluck(rows, "amr"), [["pwd", "otp"]]);
 });
 
 Deno.test("a client that does not answer gets the token again; others do not", async () => {

@@ -190,6 +190,25 @@ Deno.test("a webhook is signed as in Standard Webhooks, and retried with the sam
   assert.equal(await sizeAt(data.url), detail.fileSizeBytes);
 });
 
+Deno.test("a delivery that is cancelled, or whose execution is deleted, reaches no further recipient", async () => {
+  const run = new AbortController();
+  let id = "";
+  const stops = [() => accepted(actor.delete(`${REPORTS}/${id}`)), () => Promise.resolve(run.abort())];
+  for (const stop of stops) {
+    await using hook = startHook([], (count) => count === 3 ? stop() : Promise.resolve());
+    id = await start(actor, { method: WEBHOOK, webhookUrl: hook.url });
+    await reached(actor, id, STATUS.Delivered);
+    await redeliver(actor, id, { delivery: { method: WEBHOOK, webhookUrl: `${hook.url}/other` } });
+    await reached(actor, id, STATUS.Delivered);
+    await sql`update report_deliveries set status = 'Owed' where execution_id = ${id}`;
+    const [{ jobId } = { jobId: "" }] = await sql<{ jobId: string }[]>`
+      update report_executions set status = 3 where id = ${id} returning delivery_job_id as job_id`;
+    const ended = deliverJob.run({ executionId: id }, jobContext(platform, { jobId, signal: run.signal }));
+    await assert.rejects(Promise.resolve(ended), /1 deliveries are not settled|aborted/);
+    assert.equal(hook.received.length, 3);
+  }
+});
+
 Deno.test("a webhook to a private address that is not allowed is rejected, and can be redelivered", async () => {
   const id = await start(actor, { method: WEBHOOK, webhookUrl: "http://127.0.0.2:9/hook" });
   const failed = () => execution(actor, id, ({ errorMessage }) => errorMessage !== null);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { setupShared } from "../../support/setup.ts";
 import { directory, ENTERPRISE, GROUP, refusal, USER } from "./directory.ts";
+import { racingFor } from "../auth/people.ts";
 import { has, pluck } from "../../support/answers.ts";
 
 const t = await setupShared();
@@ -115,6 +116,34 @@ Deno.test("the last administrator of the tenant stays, whatever takes the role",
     assert.match(answer.body.detail, /at least one must remain/);
   }
   assert.equal((await first.get("/api/v1/users")).status, 200, "the sessions go on");
+});
+
+Deno.test("the last administrator stays also if a removal waits for the user to become one", async () => {
+  const own = await directory(t);
+  const admin = await t.actor({ tenantId: own.tenantId, role: "Admin" });
+  const { id } = await own.user("successor@corp.test");
+  const raced = await racingFor(
+    t,
+    (tx) => tx`select from tenants where id = ${own.tenantId} for update`,
+    () => admin.put(`/api/v1/users/${id}/roles`, { roleIds: [admin.roleId] }),
+    () => own.delete(`/scim/v2/Users/${id}`),
+    () => own.delete(`/scim/v2/Users/${admin.userId}`),
+  );
+  assert.deepEqual(raced, ["200", "409 LAST_TENANT_ADMIN_CONFLICT", "204"]);
+});
+
+Deno.test("members and users that wait for the deletion of the tenant are refused", async () => {
+  const own = await directory(t);
+  const { id: value } = await own.user("late@corp.test");
+  const { id } = await own.group("Late");
+  const raced = await racingFor(
+    t,
+    (tx) => tx`select from tenants where id = ${own.tenantId} for update`,
+    () => t.systemAdmin.delete(`/api/v1/tenants/${own.tenantId}`),
+    () => own.patch(`/Groups/${id}`, { op: "add", path: "members", value: [{ value }] }),
+    () => own.post("/scim/v2/Users", { schemas: [USER], userName: "later@corp.test" }),
+  );
+  assert.deepEqual(raced, ["200", "403 TENANT_FORBIDDEN", "403 TENANT_FORBIDDEN"]);
 });
 
 Deno.test("a deleted group leaves its role to administrators, and is found again under its name", async () => {

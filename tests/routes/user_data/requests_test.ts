@@ -9,6 +9,7 @@ import { until } from "../../support/until.ts";
 import { CLERK, createUser, done, ended, filesOf, sendMail, signIn } from "./support.ts";
 import { sweepUserDataJob } from "../../../domain/user_data/request_jobs.ts";
 import { IMPORTER, Importing } from "../access/imports/importing.ts";
+import { bearer, racing } from "../auth/people.ts";
 import { inTenant, makeAccount, MANAGE, PATH } from "../auth/service_accounts.ts";
 import { finish } from "../../support/maintenance.ts";
 
@@ -197,6 +198,21 @@ Deno.test("an import whose job is cancelled fails, and its file is no longer hel
   assert.deepEqual([status, error], ["Failed", "The import ended early: its job was cancelled."]);
   const held = await sql`select from file_references where file_id = ${fileId} and released_at is null`;
   assert.equal(held.count, 0);
+});
+
+Deno.test("an own export that waits for the erasure of its user is refused", async () => {
+  const clerk = await t.actor({ permissions: CLERK });
+  const { id, email } = await person(clerk);
+  const me = bearer(t, await signIn(t, email));
+  const raced = await racing(
+    t,
+    id,
+    () => clerk.post(`/api/v1/users/${id}/erase`, { reason: "asked" }),
+    () => me.post("/api/v1/auth/me/export"),
+  );
+  assert.deepEqual(raced, ["202", "401 SESSION_INVALIDATED"]);
+  const requests = await sql<{ kind: string }[]>`select kind from data_requests where user_id = ${id}`;
+  assert.deepEqual(pluck(requests, "kind"), ["UserErasure"]);
 });
 
 Deno.test("an erasure whose job gave up fails; asked again, it goes on", async () => {

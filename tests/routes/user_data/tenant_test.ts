@@ -5,7 +5,7 @@ import { accepted, refused } from "../../support/outcomes.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { Uploading } from "../files/uploading.ts";
-import { bearer, signIn as signInAs } from "../auth/people.ts";
+import { bearer, racingFor, signIn as signInAs } from "../auth/people.ts";
 import { boundSession, providerOf } from "../auth/tenant_sessions.ts";
 import { authorizeUrl, codeOf, makeClient, redeem, signedInBrowser } from "../oauth/flow.ts";
 import {
@@ -112,6 +112,27 @@ Deno.test("a tenant is erased with its users, unless they belong to another tena
   assert.equal(log.body.items[0].after.reason, "contract ended");
   assert.equal((await erase(admin, tenantId, body)).body.id, answers[0]?.body.id, "asked again");
   assert.equal((await signIn(t, only?.email ?? "")).status, 401);
+});
+
+Deno.test("a user who joins another tenant while the erasure of the first one begins is not erased", async () => {
+  const { name, tenantId, users: [only, joining] } = await company();
+  const other = await office();
+  await accepted(deactivate(tenantId));
+  const id = joining?.id ?? null;
+  const link = { tenantId: other.tenantId, roleIds: [other.clerk.roleId] };
+  const raced = await racingFor(
+    t,
+    (tx) => tx`select from users where id = ${id} for update`,
+    () => admin.post(`/api/v1/admin/users/${id}/tenants`, link),
+    () => erase(admin, tenantId, { reason: "contract ended", name }),
+  );
+  assert.deepEqual(raced, ["201", "202"]);
+  const path = `/api/v1/admin/tenants/${tenantId}/data-requests`;
+  const [{ id: requestId }] = (await admin.get(path)).body;
+  await ended(admin, `${path}/${requestId}`);
+  const kept = await sql<{ email: string }[]>`
+    select email from users where id in (${id}, ${only?.id ?? null}) and erased_at is null`;
+  assert.deepEqual(kept.map(({ email }) => email), [joining?.email]);
 });
 
 /** The tables that still have rows of a tenant, without the differences of totals, which a job adds up. */

@@ -13,7 +13,7 @@ import { requireVersion } from "../../../shared/version.ts";
 import { tellClients } from "../../access_changes.ts";
 import type { AccessPlatform } from "../../platform.ts";
 import { permissionsOfRoles, requireMayAssignRoles } from "../../roles/escalation.ts";
-import { lockLinkTargets, requireTargets } from "../../users/link_targets.ts";
+import { lockLinkTargets, requireOwnTargets } from "../../users/link_targets.ts";
 import {
   ClaimNames,
   type Connection,
@@ -316,7 +316,7 @@ async function requireMayDecide(
 ): Promise<void> {
   const { tenantId } = caller;
   const own = { tenantId, roleIds: roleId === null ? [] : [roleId] };
-  requireTargets(await lockLinkTargets(tx, [own]), [own]);
+  requireOwnTargets(await lockLinkTargets(tx, [own]), own);
   const groups = claims.groups === null ? [] : await readGroupRoles(tx, tenantId);
   await requireMayAssignRoles(tx, caller, [...own.roleIds, ...groups.map(({ id }) => id)]);
   const beyond = (await permissionsOfRoles(tx, own.roleIds)).filter(({ reach }) => reach === "Platform");

@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { transact, type Tx } from "../../../../infra/postgres/postgres.ts";
 import { Problem, problem } from "../../../problems/problem.ts";
-import { hasFactor } from "../../../rights/second_factor.ts";
 import { digest, newSecret } from "../../../shared/secrets.ts";
 import type { AccessPlatform } from "../../platform.ts";
 import { deviceLockEnd, requireUnlocked } from "../failed_sign_ins.ts";
@@ -140,13 +139,13 @@ async function openFor(
   { ip, userAgent, deviceToken = null }: Origin,
 ): Promise<FirstStep> {
   const [user] = await tx<
-    { id: string; hasFactor: boolean; deviceId: string | null; lockedForSeconds: number | null }[]
+    { id: string; deviceId: string | null; lockedForSeconds: number | null }[]
   >`
     with signed_in as (
       update users set last_login_at = now() where id = ${id} and is_active and deleted_at is null
       returning id, lockout_expires_at
     )
-    select u.id, ${hasFactor(tx, tx`u.id`)} as has_factor, d.id as device_id,
+    select u.id, d.id as device_id,
       ceil(extract(epoch from
         case when d.id is null then u.lockout_expires_at else (${deviceLockEnd(tx, tx`d.id`)}) end
         - now()))::int as locked_for_seconds
