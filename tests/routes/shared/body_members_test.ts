@@ -239,7 +239,16 @@ Deno.test("names are stored in NFC, need a visible character and have no control
   assert.ok(looked >= 15, `${looked} names`);
 });
 
-const TEXTS = new Set(["description", "reason", "label", "title", "subject", "htmlBody", "textBody", "footer"]);
+const TEXTS = new Set([
+  "description",
+  "reason",
+  "label",
+  "title",
+  "subject",
+  "htmlBody",
+  "textBody",
+  "footer",
+]);
 
 Deno.test("free texts are stored in NFC, on every route", () => {
   const read: string[] = [];
