@@ -13,6 +13,8 @@ import { addressKey, addressMistake, storedAddress } from "./addresses.ts";
 import type { NotificationChannel } from "./status.ts";
 import { tenantKeyOf } from "./tenant_key.ts";
 
+const INVISIBLE = /\p{Default_Ignorable_Code_Point}/gu;
+
 /** Channels whose addresses can be suppressed. For push, dead devices are deleted; for in-app, users opt out. */
 export const SUPPRESSED_CHANNELS = ["Email", "Sms"] as const;
 export type SuppressedChannel = typeof SUPPRESSED_CHANNELS[number];
@@ -52,12 +54,11 @@ export async function listSuppressions(
   page: PageRequest,
 ): Promise<PagedResult<Suppression>> {
   const { tenantId, channel, search, from } = filter;
-  const forms = mailForms(search?.trim().normalize("NFKC") ?? "").map((form) =>
-    q`lower(address) like lower_pattern(${form})`
-  );
+  const text = search?.normalize("NFKC").replaceAll(INVISIBLE, "").trim() ?? "";
+  const forms = mailForms(text).map((form) => q`lower(address) like lower_pattern(${form})`);
   const chosen = q`notification_suppressions
     where tenant_key = ${tenantKeyOf(tenantId)} ${channel ? q`and channel = ${channel}` : q``}
-    ${search ? q`and (${forms.reduce((left, right) => q`${left} or ${right}`)})` : q``}
+    ${text ? q`and (${forms.reduce((left, right) => q`${left} or ${right}`)})` : q``}
     ${from ? q`and created_at >= ${from} and ${idWithin(q, from, null)}` : q``}`;
   return await readPage(q, { columns: columns(q), from: chosen, order: q`order by id desc` }, page);
 }
