@@ -42,18 +42,19 @@ export function createApp(o: AppOptions): Handle {
     const route = routeOf(spec, o);
     for (const path of [spec.path, ...spec.alsoAt ?? []]) {
       const pattern = path.replaceAll(/\{(\w+)\}/g, ":$1");
-      app.on(
-        spec.method,
-        pattern,
-        ({ req, env }) => serve(route, { request: req.raw, rawParams: req.param(), ip: env.ip }, pipeline),
-      );
+      app.on(spec.method, pattern, (c) => {
+        const { req, env } = c;
+        if (req.path !== pattern && methodsByPath.has(req.path)) return refuseMethod(c); // `/jobs/bulk` is no `/jobs/{id}`
+        return serve(route, { request: req.raw, rawParams: req.param(), ip: env.ip }, pipeline);
+      });
       methodsByPath.set(pattern, (methodsByPath.get(pattern) ?? new Set()).add(spec.method.toUpperCase()));
     }
   }
   const routes = [...methodsByPath].map(([pattern, methods]) => ({ fits: pathExpression(pattern), methods }));
-  app.notFound((c) => {
+  const refuseMethod = (c: Context) => {
     const { path, method } = c.req;
-    const methods = routes.filter(({ fits }) => fits.test(path)).flatMap(({ methods }) => [...methods]);
+    const fitting = routes.filter(({ fits }) => fits.test(path)).flatMap(({ methods }) => [...methods]);
+    const methods = [...methodsByPath.get(path) ?? fitting];
     if (methods.length === 0) {
       const onlyAreas = hasAllAreas(config) ? "" : ` This instance has only AREAS=${areaList(config.AREAS)}.`;
       return refuse(c, problem("ROUTE_NOT_FOUND", `No route answers ${method} ${path}.${onlyAreas}`));
@@ -63,7 +64,8 @@ export function createApp(o: AppOptions): Handle {
     );
     const detail = `${path} answers ${allow}; the request's method is ${method}.`;
     return refuse(c, problem("METHOD_NOT_ALLOWED", detail, { headers: { allow } }));
-  });
+  };
+  app.notFound(refuseMethod);
   app.onError((failure, c) => refuse(c, failure));
   const common = commonHeaders(isSecure(config));
   const open = new Set(

@@ -10,7 +10,7 @@ import { tableSource } from "../records/table_source.ts";
 import { isSystemAdmin, type TenantCaller } from "../rights/caller.ts";
 import { definedMembers } from "../shared/defined_members.ts";
 import { newId } from "../shared/ids.ts";
-import { storedText } from "../shared/shapes.ts";
+import { enumName, storedText } from "../shared/shapes.ts";
 import { requireVersion, type Versioned } from "../shared/version.ts";
 import { EVERY_TYPE, ownTypeMistake } from "./event_types.ts";
 import { subscriptionsChanged } from "./job_events.ts";
@@ -73,7 +73,7 @@ const result = z.object({
   secret: signingSecret.optional(),
 }).meta({ id: "WebhookEndpointDto" });
 
-const tenants = z.literal("all", { error: 'expected "all" or null' }).nullable()
+const tenants = enumName(["all"], 'expected "all" or null').nullable()
   .meta({ enum: ["all", null], description: `"all": events of all tenants; needs admin:system` });
 
 const create = z.object({

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { JOB_COLUMNS, type JobRow } from "./job_row.ts";
-import { orNull, withDefault } from "../shared/shapes.ts";
+import { enumName, orNull, withDefault } from "../shared/shapes.ts";
 
 /** Longest `uniqueFor` in seconds: 366 days. */
 const MAX_UNIQUE_SECONDS = 366 * 86_400;
@@ -9,7 +9,7 @@ const MAX_UNIQUE_SECONDS = 366 * 86_400;
 /** The time for which a job holds its key: until it ends, or this many seconds since its creation. */
 export type UniqueFor = "unfinished" | number;
 
-export const uniqueFor = z.union([z.literal("unfinished"), z.int().min(1).max(MAX_UNIQUE_SECONDS)], {
+export const uniqueFor = z.union([enumName(["unfinished"]), z.int().min(1).max(MAX_UNIQUE_SECONDS)], {
   error: `expected "unfinished" or 1 to ${MAX_UNIQUE_SECONDS} seconds`,
 }).describe("How long a job holds the key: until it ends, or seconds since its creation");
 

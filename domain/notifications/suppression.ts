@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { mailForms } from "../../infra/mail/mail_address.ts";
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { invalid, problem } from "../problems/problem.ts";
@@ -11,6 +12,8 @@ import { requireVersion } from "../shared/version.ts";
 import { addressKey, addressMistake, storedAddress } from "./addresses.ts";
 import type { NotificationChannel } from "./status.ts";
 import { tenantKeyOf } from "./tenant_key.ts";
+
+const INVISIBLE = /\p{Default_Ignorable_Code_Point}/gu;
 
 /** Channels whose addresses can be suppressed. For push, dead devices are deleted; for in-app, users opt out. */
 export const SUPPRESSED_CHANNELS = ["Email", "Sms"] as const;
@@ -37,7 +40,7 @@ const columns = (q: Sql) => q`id, channel, address, reason, detail, notification
 
 /**
  * A page of the tenant's suppressed addresses, newest first.
- * @param filter.search part of the address
+ * @param filter.search part of the address, or an address with its domain in ASCII or in Unicode
  * @param filter.from first time of suppression, inclusive
  */
 export async function listSuppressions(
@@ -51,9 +54,11 @@ export async function listSuppressions(
   page: PageRequest,
 ): Promise<PagedResult<Suppression>> {
   const { tenantId, channel, search, from } = filter;
+  const text = search?.normalize("NFKC").replaceAll(INVISIBLE, "").trim() ?? "";
+  const forms = mailForms(text).map((form) => q`lower(address) like lower_pattern(${form})`);
   const chosen = q`notification_suppressions
     where tenant_key = ${tenantKeyOf(tenantId)} ${channel ? q`and channel = ${channel}` : q``}
-    ${search ? q`and lower(address) like lower_pattern(normalize(${search.trim()}, NFKC))` : q``}
+    ${text ? q`and (${forms.reduce((left, right) => q`${left} or ${right}`)})` : q``}
     ${from ? q`and created_at >= ${from} and ${idWithin(q, from, null)}` : q``}`;
   return await readPage(q, { columns: columns(q), from: chosen, order: q`order by id desc` }, page);
 }

@@ -97,8 +97,10 @@ export function spelledAs(names: readonly unknown[]): (value: unknown) => unknow
 }
 
 /** One of `names`, case-insensitive, converted to the spelling in `names`. */
-export const enumName = <const N extends readonly [string, ...string[]]>(names: N) =>
-  z.preprocess(spelledAs(names), z.enum(names, { error: `expected one of ${names.join(", ")}` }));
+export const enumName = <const N extends readonly [string, ...string[]]>(
+  names: N,
+  error = `expected one of ${names.join(", ")}`,
+) => z.preprocess(spelledAs(names), z.enum(names, { error }));
 
 /** True for the years 1 to 9999, which ISO 8601 and the database can represent. An offset can lead outside. */
 function isStorable(instant: Date): boolean {

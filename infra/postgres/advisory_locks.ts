@@ -31,7 +31,7 @@ export const NAMED_LOCKS = {
   listTasks: 7320,
   /** The webhook endpoints of a tenant. */
   webhookEndpoints: 7321,
-  /** The registrations of an email or of a network address. */
+  /** The registrations of an email or of a network address, and their settings in a tenant. */
   registrations: 7322,
   /** The user of an email whom a provider adds to a tenant. */
   addedUsers: 7323,

@@ -42,10 +42,8 @@ export const delegationRoutes = [
     creates: "a secret",
     answers: { 201: { description: "Open, or Requested", schema: OpenedDelegation } },
     problems: ["USER_NOT_FOUND", "USER_SELF_CONFLICT", "DELEGATION_FORBIDDEN"],
-    async run({ platform, caller, params, body }) {
-      const made = await actAs(platform, caller, params.id, body);
-      return created(made, `${path}/${made.delegation.id}`);
-    },
+    run: async ({ platform, caller, params, body }) =>
+      created(await actAs(platform, caller, params.id, body), path),
   }),
   endpoint("POST /api/v1/admin/tenants/{tenantId}/work-in", {
     id: "workInTenant",
@@ -56,10 +54,8 @@ export const delegationRoutes = [
     creates: "a secret",
     answers: { 201: { description: "Open", schema: OpenedDelegation } },
     problems: ["TENANT_NOT_FOUND"],
-    async run({ platform, caller, params, body }) {
-      const made = await workInTenant(platform, caller, params.tenantId, body);
-      return created(made, `${path}/${made.delegation.id}`);
-    },
+    run: async ({ platform, caller, params, body }) =>
+      created(await workInTenant(platform, caller, params.tenantId, body), path),
   }),
   endpoint(`GET ${path}`, {
     id: "listDelegations",

@@ -40,6 +40,9 @@ import {
 
 const endpoint = endpointsIn("Users");
 
+/** The path at which the caller reads a user, who has a link to the caller's tenant or only to others. */
+const pathOf = (userId: string, isHere: boolean) => `/api/v1/${isHere ? "" : "admin/"}users/${userId}`;
+
 const oneUser = { 200: { etag: true as const, description: "The user", schema: User } };
 
 /** Users of the token's tenant. Other users answer USER_NOT_FOUND. */
@@ -95,7 +98,9 @@ export const usersRoutes = [
     ],
     async run({ platform, caller, body }) {
       const { value } = await createTenantUser(platform, caller, body);
-      return created(value, `/api/v1/users/${value.id}`);
+      const { tenants } = body;
+      const isHere = tenants.length === 0 || tenants.some(({ tenantId }) => tenantId === caller.tenantId);
+      return created(value, pathOf(value.id, isHere));
     },
   }),
   endpoint("PUT /api/v1/users/{id}", {
@@ -229,7 +234,7 @@ export const tenantUsersRoutes = [
         assignment,
         (tx) => readUserTenant(tx, userId, tenantId),
       );
-      return created(link, `/api/v1/users/${userId}/tenants`);
+      return created(link, `${pathOf(userId, tenantId === caller.tenantId)}/tenants`);
     },
   }),
 ] as const;

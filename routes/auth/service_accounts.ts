@@ -13,11 +13,11 @@ import { KeyRecord } from "../../domain/access/keys/key_record.ts";
 import { created, noContentAfter, ok, versionedAnswer } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/validation.ts";
-import { instant, requiredName, uuid } from "../../domain/shared/shapes.ts";
+import { enumName, instant, requiredName, uuid } from "../../domain/shared/shapes.ts";
 
 const endpoint = endpointsIn("Service accounts");
 
-const tenants = z.union([z.literal("all"), z.array(uuid).min(1).max(1000)], {
+const tenants = z.union([enumName(["all"]), z.array(uuid).min(1).max(1000)], {
   error: 'expected "all" or a list of 1 to 1000 tenant ids',
 }).describe('Tenants it acts in; "all": every active tenant, also future ones, except the platform');
 const secret = z.string().describe(

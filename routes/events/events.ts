@@ -67,8 +67,8 @@ export const eventRoutes = [
         .transform(Number)
         .meta({ type: "string", default: "0" }),
       types: types.optional(),
-      limit: queryInteger(1, 1000).default(100).meta({ default: 100 }),
-      waitSeconds: queryInteger(0, 50).default(0).meta({ default: 0 }),
+      limit: queryInteger(1, 1000).default(100),
+      waitSeconds: queryInteger(0, 50).default(0),
     }),
     answers: {
       200: {

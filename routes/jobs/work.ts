@@ -10,7 +10,7 @@ import { settleWork, WORK_OUTCOMES } from "../../domain/jobs/remote/settle_work.
 import { ok } from "../shared/answer.ts";
 import { callerOf } from "../shared/caller_of.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { orNull, uuid, withDefault } from "../../domain/shared/shapes.ts";
+import { enumName, orNull, uuid, withDefault } from "../../domain/shared/shapes.ts";
 
 const endpoint = endpointsIn("Jobs");
 
@@ -42,7 +42,7 @@ const ClaimRequest = z.object({
 }).meta({ id: "ClaimWorkRequest" });
 
 const line = z.object({
-  level: z.enum(["debug", "info", "warn", "error"]),
+  level: enumName(["debug", "info", "warn", "error"]),
   message: z.string(),
   fields: orNull(z.record(z.string(), z.unknown())),
 }).refine(
@@ -63,7 +63,7 @@ const HeartbeatRequest = z.object({
 const result = z.object({
   jobId: uuid,
   attempt,
-  outcome: z.enum(WORK_OUTCOMES),
+  outcome: enumName(WORK_OUTCOMES),
   output: z.unknown().optional().describe("JSON; stored as the output of the execution"),
   error: orNull(text(ERROR_BYTES)),
   retryInSeconds: orNull(z.number().min(0).max(LONGEST_DELAY_SECONDS)).describe(

@@ -57,7 +57,7 @@ export const overviewRoutes = [
     access: inTenantOrService(),
     query: z.object({
       tenantId: uuid.optional().describe("Filter of jobs for system administrators"),
-      hours: queryInteger(1, 168).default(24).meta({ default: 24 }),
+      hours: queryInteger(1, 168).default(24),
     }),
     answers: { 200: { description: "What will happen, in order of time", schema: Upcoming } },
     run: async ({ platform, caller, query }) => ok(await readUpcoming(platform, caller, query)),
@@ -88,10 +88,7 @@ export const overviewRoutes = [
     params: z.object({ id: uuid }),
     query: z.object({
       tenantId: uuid.optional(),
-      hours: queryInteger(1, 168).default(4).meta({
-        default: 4,
-        description: "Hours before and after the mark",
-      }),
+      hours: queryInteger(1, 168).default(4).describe("Hours before and after the mark"),
     }),
     answers: { 200: { description: "The comparison", schema: MarkComparison } },
     problems: ["DEPLOY_MARK_NOT_FOUND"],
@@ -110,7 +107,7 @@ export const overviewRoutes = [
       from: queryInstant.optional(),
       to: queryInstant.optional().describe("Inclusive"),
       before: uuid.optional().describe("`next` of the last page"),
-      pageSize: queryInteger(1, 100).default(50).meta({ default: 50 }),
+      pageSize: queryInteger(1, 100).default(50),
     }).refine((query) => NAMES.filter((name) => query[name] !== undefined).length <= 1, {
       error: `expected at most one of ${NAMES.join(", ")}`,
     }),

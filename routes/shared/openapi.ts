@@ -138,8 +138,11 @@ function addDetails(operation: Operation, spec: Endpoint, schemas: Record<string
   if (!access.needsCaller) operation.security = [];
   if (access.permissions.length > 0) operation["x-permissions"] = access.permissions;
   if (spec.alsoAt) operation["x-also-at"] = spec.alsoAt;
+  const query = spec.query instanceof z.ZodPipe ? spec.query.in : spec.query;
   for (const parameter of (operation.parameters ?? []) as unknown as Parameter[]) {
     if (parameter.required) parameter.example = parameterExample(spec.path, parameter, schemas);
+    const shape = parameter.in === "query" && query instanceof z.ZodObject && query.shape[parameter.name];
+    if (shape instanceof z.ZodDefault) parameter.schema.default ??= shape.def.defaultValue;
   }
   const parameters = [...operation.parameters ?? [], ...headerParameters(spec)];
   if (parameters.length > 0) operation.parameters = parameters;

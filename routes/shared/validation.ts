@@ -97,8 +97,8 @@ export const pagedResultOf = <S extends z.ZodType>(item: S) =>
 
 /** `page` and `pageSize`, with the maximum and the default page size. */
 export const pageQuery = (maxPageSize = 100, usual = Math.min(20, maxPageSize)) => ({
-  page: queryInteger(1, LAST_PAGE).default(1).meta({ default: 1 }),
-  pageSize: queryInteger(1, maxPageSize).default(usual).meta({ default: usual }),
+  page: queryInteger(1, LAST_PAGE).default(1),
+  pageSize: queryInteger(1, maxPageSize).default(usual),
 });
 
 const sortDirection = enumName(["Ascending", "Descending"]);

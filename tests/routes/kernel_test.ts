@@ -15,6 +15,8 @@ Deno.test("a trailing slash is the same route, and browsers are redirected to th
   assert.equal((await t.nobody.post("/auth/login/", {})).body.code, "VALIDATION_ERROR");
   const wrong = await t.nobody.delete("/auth/login/");
   assert.deepEqual([wrong.body.code, wrong.headers.get("allow")], ["METHOD_NOT_ALLOWED", "POST"]);
+  const named = await t.nobody.delete("/api/v1/reports/schedules/"); // no execution has this id
+  assert.deepEqual([named.body.code, named.headers.get("allow")], ["METHOD_NOT_ALLOWED", "GET, HEAD, POST"]);
   assert.equal((await t.nobody.get("/api/v1/nothing/")).body.code, "ROUTE_NOT_FOUND");
   const headers = { accept: "text/html" };
   const page = await fetch(`${t.url}/docs/?a=b`, { headers, redirect: "manual" });

@@ -8,7 +8,8 @@ import { enqueueJob } from "../../jobs/enqueue.ts";
 import { defineJob, type JobContext } from "../../jobs/job_type.ts";
 import { LOOKS_OF } from "../../notifications/content.ts";
 import { sendServiceMail } from "../../notifications/sending/send.ts";
-import { type Problem, problem } from "../../problems/problem.ts";
+import { invalid, type Problem, problem } from "../../problems/problem.ts";
+import { definedMembers } from "../../shared/defined_members.ts";
 import { newId } from "../../shared/ids.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
 import { readDefaultLocale } from "../../templates/locales.ts";
@@ -20,7 +21,7 @@ import { createMailedUser } from "../users/user_create.ts";
 import { linkMail, linkUrl, mailOwner } from "./owner_mail.ts";
 import { markProved } from "./proved_owner.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
-import { domainOfMail, enumName, orNull, uuid } from "../../shared/shapes.ts";
+import { domainOfMail, enumName, orReset, uuid } from "../../shared/shapes.ts";
 import { contentTag, requireTag } from "../../shared/version.ts";
 import { permissionsOfRoles, requireMayAssignRoles } from "../roles/escalation.ts";
 
@@ -220,11 +221,8 @@ export type RegistrationSettings = z.output<typeof RegistrationSettings>;
 
 export const RegistrationSettingsChange = z.object({
   mode: enumName(MODES),
-  domains: z.array(domainOfMail).max(100).nullish().transform((domains) => [...new Set(domains ?? [])]),
-  roleId: orNull(uuid),
-}).refine(({ mode, domains }) => mode !== "domain" || domains.length > 0, {
-  path: ["domains"],
-  error: "expected at least one domain in mode domain",
+  domains: orReset(z.array(domainOfMail).max(100).transform((domains) => [...new Set(domains)]), []),
+  roleId: uuid.nullish(),
 }).meta({ id: "UpdateRegistrationSettingsRequest" });
 
 /** Reads the settings of a tenant; those of a tenant that has set none, and of an unknown one, are `invitation`. */
@@ -235,22 +233,26 @@ export async function readRegistrationSettings(q: Sql, tenantId: string): Promis
 }
 
 /**
- * Replaces the settings of the caller's tenant. The caller must be allowed to assign the role, which never has platform
- * reach: strangers get it.
- * @throws ROLE_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED, STEP_UP_REQUIRED_FORBIDDEN, PRECONDITION_FAILED
+ * Changes the settings of the caller's tenant; members left out stay. The caller must be allowed to assign the role, which
+ * never has platform reach: strangers get it.
+ * @throws VALIDATION_ERROR, ROLE_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED, STEP_UP_REQUIRED_FORBIDDEN, PRECONDITION_FAILED
  */
 export async function updateRegistrationSettings(
   sql: Sql,
   caller: TenantCaller,
-  given: RegistrationSettings,
+  change: z.output<typeof RegistrationSettingsChange>,
   ifMatch: string | null,
 ): Promise<RegistrationSettings> {
   const { tenantId } = caller;
-  const after = { mode: given.mode, domains: given.domains, roleId: given.roleId };
-  const link = { tenantId, roleIds: after.roleId === null ? [] : [after.roleId] };
   return await transact(sql, async (tx) => {
-    requireOwnTargets(await lockLinkTargets(tx, [link]), link);
+    await lockNamed(tx, "registrations", tenantId);
     const before = await readRegistrationSettings(tx, tenantId);
+    const after = { ...before, ...definedMembers(change) };
+    if (after.mode === "domain" && after.domains.length === 0) {
+      throw invalid({ domains: ["expected at least one domain in mode domain"] });
+    }
+    const link = { tenantId, roleIds: after.roleId === null ? [] : [after.roleId] };
+    requireOwnTargets(await lockLinkTargets(tx, [link]), link);
     requireTag(ifMatch, contentTag(before));
     await requireMayAssignRoles(tx, caller, link.roleIds);
     const given = await permissionsOfRoles(tx, link.roleIds);

@@ -132,8 +132,14 @@ function wherePermissions(q: Sql, tenantId: string | null, o: PermissionFilter) 
 }
 
 export const CATALOG_SORTS = ["category", "permissionCount"] as const;
+/** SQL expression that is equal for the spellings of one category. */
+const CATEGORY = "same_text(p.category)";
 /** SQL expression of each sort key. */
-const CATEGORY_SORTS = { category: "lower(p.category)", permissionCount: "count(*)" };
+const CATEGORY_SORTS = { category: CATEGORY, permissionCount: "count(*)" };
+
+/** Columns of a category. It is spelled as its built-in permissions have it, or the oldest other one. */
+const categoryColumns = (q: Sql) =>
+  q`(array_agg(p.category order by p.is_system desc, p.id))[1] as category, count(*) as permission_count`;
 
 interface PermissionCatalogGroup {
   category: string;
@@ -154,19 +160,22 @@ export async function readPermissionCatalog(
   request: CatalogRequest,
 ): Promise<PagedResult<PermissionCatalogGroup>> {
   const chosen = wherePermissions(q, caller.tenantId, request);
+  const key = q.unsafe(CATEGORY);
+  const order = orderBy(q, CATEGORY_SORTS[request.sortBy ?? "category"], CATEGORY, request.sortDirection);
   const [[count], groups] = await Promise.all([
-    q<{ total: number }[]>`select count(distinct p.category) as total from permissions p where ${chosen}`,
-    q<CategorySuggestion[]>`
-      select p.category, count(*) as permission_count from permissions p where ${chosen} group by p.category
-      ${orderBy(q, CATEGORY_SORTS[request.sortBy ?? "category"], "p.category", request.sortDirection)}
-      ${pageOf(q, request)}`,
+    q<{ total: number }[]>`select count(distinct ${key}) as total from permissions p where ${chosen}`,
+    q<(CategorySuggestion & { ids: string[] })[]>`
+      select ${categoryColumns(q)}, array_agg(p.id order by p.code, p.id) as ids
+      from permissions p where ${chosen} group by ${key} ${order} ${pageOf(q, request)}`,
   ]);
   const permissions = await q<PermissionDetails[]>`
     select ${permissionColumns(q, caller)} from permissions p
-    where ${chosen} and p.category = any(${groups.map(({ category }) => category)}::text[])
-    order by p.code, p.id`;
-  const byCategory = Map.groupBy(permissions, ({ category }) => category);
-  const items = groups.map((group) => ({ ...group, permissions: byCategory.get(group.category) ?? [] }));
+    where p.id = any(${groups.flatMap(({ ids }) => ids)}::uuid[])`;
+  const byId = new Map(permissions.map((each) => [each.id, each]));
+  const items = groups.map(({ ids, ...group }) => ({
+    ...group,
+    permissions: ids.flatMap((id) => byId.get(id) ?? []),
+  }));
   return pagedResult(items, count?.total ?? 0, request);
 }
 
@@ -177,11 +186,12 @@ export async function suggestCategories(
   { search, limit }: { search?: string | undefined; limit: number },
 ): Promise<CategorySuggestion[]> {
   const text = search?.trim();
-  const begins = text ? q`fold(p.category) like substr(search_pattern(${text}), 2) desc,` : q``;
+  const key = q.unsafe(CATEGORY);
+  const begins = text ? q`fold(min(p.category)) like substr(search_pattern(${text}), 2) desc,` : q``;
   return await q<CategorySuggestion[]>`
-    select p.category, count(*) as permission_count from permissions p
+    select ${categoryColumns(q)} from permissions p
     where ${wherePermissions(q, caller.tenantId, {})} and ${matches(q, "fold(p.category)", search)}
-    group by p.category order by ${begins} count(*) desc, p.category limit ${limit}`;
+    group by ${key} order by ${begins} count(*) desc, ${key} limit ${limit}`;
 }
 
 /** Owner of a permission: a tenant's id, or null for the catalog. */

@@ -5,6 +5,7 @@ import { SIGNING_SECRET, SIGNING_SECRET_EXPECTED } from "../../../infra/http_out
 import { signatureHeaders } from "../../../infra/http_out/webhook_signature.ts";
 import { traceparent } from "../../../infra/telemetry/tracing.ts";
 import { cutText, firstBytes } from "../../shared/cut_text.ts";
+import { enumName } from "../../shared/shapes.ts";
 import { defineJob, type JobType, PermanentJobFailure, type SecretArg } from "../job_type.ts";
 import { hideSecrets } from "../types/secret_args.ts";
 
@@ -17,7 +18,7 @@ const LONGEST_SECONDS = 300;
 
 const Args = z.object({
   url: z.url({ protocol: /^https?$/, error: "expected an http or https URL" }).max(4_000),
-  method: z.enum(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]).default("GET"),
+  method: enumName(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]).default("GET"),
   headers: z.record(z.string().max(200), z.string().max(8_000)).nullish(),
   /** A string is sent as it is, anything else as JSON. */
   body: z.unknown().optional(),

@@ -176,7 +176,9 @@ Deno.test("POST /tenants/{id}/users reaches other tenants only with permission f
   refused(await add(visitor, visitor.tenantId), 403, "MISSING_PERMISSION");
   for (const permission of ["manage:all-users", "manage:all-tenants"]) {
     const reaching = await t.actor({ permissions: [permission] });
-    assert.equal((await add(reaching, tenantId, await user())).status, 201);
+    const id = await user();
+    const { status, headers } = await add(reaching, tenantId, id);
+    assert.deepEqual([status, headers.get("location")], [201, `/api/v1/admin/users/${id}/tenants`]);
     refused(await add(reaching, newUuid()), 404, "USER_NOT_FOUND");
   }
 });

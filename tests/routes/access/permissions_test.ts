@@ -103,7 +103,7 @@ Deno.test("roleCount counts the tenant's own roles; with admin:system all roles"
 
 Deno.test("the catalog is grouped by category, and counts matching permissions", async () => {
   const owner = await t.actor({ permissions: ADMINISTERS });
-  await idOf(create("open:doors", owner, { category: "Users" }));
+  await idOf(create("open:doors", owner, { category: "ＵＳＥＲＳ" }));
   const { body } = await owner.get(`${PERMISSIONS}/catalog?pageSize=100`);
   const users = body.items.find((group: { category: string }) => group.category === "Users");
   const verbs = ["act-as", "create", "delete", "erase", "export"].map((verb) => `${verb}:users`);
@@ -115,7 +115,7 @@ Deno.test("the catalog is grouped by category, and counts matching permissions",
 
 Deno.test("categories are suggested, those that start with the text first", async () => {
   const owner = await t.actor({ permissions: ADMINISTERS });
-  for (const [at, category] of ["Área de venda", "Venda", "Vendas"].entries()) {
+  for (const [at, category] of ["Área de venda", "Venda", "Vendas", "VENDA"].entries()) {
     await idOf(create(`a:n${at}`, owner, { category }));
   }
   const suggest = async (query: string) =>

@@ -266,7 +266,9 @@ Deno.test("roles of a new user must be within the caller's permissions and tenan
     [404, "TENANT_NOT_FOUND", [{ tenantId: newUuid() }], reaching],
   ];
   for (const [status, code, tenants, by] of cases) refused(await send({ tenants }, by), status, code);
-  assert.equal((await send({ tenants: [{ tenantId: elsewhere, roleIds: [] }] }, reaching)).status, 201);
+  const there = await send({ tenants: [{ tenantId: elsewhere, roleIds: [] }] }, reaching);
+  assert.equal(there.status, 201);
+  assert.equal((await reaching.get(there.headers.get("location") ?? "")).body.id, there.body.id);
 });
 
 Deno.test("a user's sessions can be listed and ended, one or all", async () => {

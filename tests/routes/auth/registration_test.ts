@@ -101,6 +101,19 @@ Deno.test("only the modes domain and open let strangers in; closed refuses invit
   await refused(CLOSED, register({ tenantId }, newEmail()));
 });
 
+Deno.test("a change of the settings leaves absent members as they are, and null clears them", async () => {
+  const admin = await tenantWith({ mode: "domain", domains: ["a.test"] });
+  await set(admin, { mode: "closed", roleId: admin.roleId });
+  const { body } = await set(admin, { mode: "domain" });
+  assert.deepEqual(body, { mode: "domain", domains: ["a.test"], roleId: admin.roleId });
+  await refused("400 VALIDATION_ERROR", admin.put(SETTINGS, { mode: "domain", domains: null }));
+  assert.deepEqual((await set(admin, { mode: "open", domains: null, roleId: null })).body, {
+    mode: "open",
+    domains: [],
+    roleId: null,
+  });
+});
+
 async function set(admin: Actor, settings: object) {
   const answer = await admin.put(SETTINGS, settings);
   return { etag: answer.headers.get("etag") ?? "", body: await accepted(answer) };

@@ -17,7 +17,14 @@ import { accountMistakes, contextMistakes, outsiderMistakes, takenNames } from "
 import { filterMistakes, orderMistakes, pageMistakes, searchMistakes } from "./lists.ts";
 import { makeMany } from "./many.ts";
 import { memberMistakes } from "./members.ts";
-import { auditMistakes, repeatMistakes, roundTripMistakes, writeAll, type Writes } from "./writes.ts";
+import {
+  auditMistakes,
+  locationMistakes,
+  repeatMistakes,
+  roundTripMistakes,
+  writeAll,
+  type Writes,
+} from "./writes.ts";
 import {
   makeHolders,
   missingPermissionMistakes,
@@ -146,6 +153,10 @@ Deno.test("every route succeeds with a valid request", async () => {
 
 Deno.test("a stale version is refused and changes nothing; the current one is accepted", async () => {
   requireNone((await withWrites()).versions);
+});
+
+Deno.test("a Location can be read by the caller who got it", async () => {
+  requireNone(await locationMistakes(await withWrites()));
 });
 
 Deno.test("a repeat with the same Idempotency-Key gets the first answer and does nothing; another request with it is refused", async () => {

@@ -176,9 +176,9 @@ export const filterMistakes = (c: Contract): Promise<string[]> =>
 
 const NAMES = ["name", "code", "key", "email", "fileName", "url", "address", "category", "jobTypeName"];
 
-/** The text in upper case and full width, with spaces around it. All searches compare it like the text. */
+/** The text in upper case and full width, with spaces around it, and an invisible character. All searches compare it like the text. */
 const respelled = (text: string): string =>
-  ` ${text.toUpperCase().replace(/[!-~]/g, (c) => String.fromCharCode(c.charCodeAt(0) + 0xfee0))} `;
+  ` \u200b${text.toUpperCase().replace(/[!-~]/g, (c) => String.fromCharCode(c.charCodeAt(0) + 0xfee0))} `;
 
 /** A search finds the items with a text, however it is spelled, and no others. */
 export const searchMistakes = (c: Contract): Promise<string[]> =>

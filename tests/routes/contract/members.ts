@@ -264,6 +264,14 @@ export async function memberMistakes(c: Contract): Promise<string[]> {
   });
 }
 
+/** A name that the member accepts, in another case, if it accepts names. */
+function inOtherCase({ schema }: Pick<Member, "schema">, schemas: Schemas): string | undefined {
+  const names = choicesOf(schema, schemas).flatMap(({ enum: names = [], const: only }) => [...names, only]);
+  return names.filter((name) => typeof name === "string").map((name) =>
+    name === name.toLowerCase() ? name.toUpperCase() : name.toLowerCase()
+  ).find((name) => !names.includes(name));
+}
+
 async function bodyMistakes(c: Contract, spec: Endpoint): Promise<string[]> {
   const { schemas } = c.document.components;
   const body = c.document.paths[spec.path]?.[spec.method]?.requestBody?.content["application/json"];
@@ -279,10 +287,13 @@ async function bodyMistakes(c: Contract, spec: Endpoint): Promise<string[]> {
     found.push(
       ...await mistakesIn(spec, { what: "member", at, ways: Object.keys(WAYS), members, wrongOf, send }),
     );
-    // ids of another form and null, where it is allowed, are not named if another member is wrong
+    // ids of another form, null, where it is allowed, and names in another case are not named if another member is wrong
     const ids = members.filter((member) => isId(member, schemas)).map(({ name }) => [name, ANY_ID]);
     const nulls = members.filter(({ types }) => types.has("null")).map(({ name }) => [name, null]);
-    const right = Object.fromEntries([...ids, ...nulls]);
+    const names = at.includes("passkey") // an object of the browser
+      ? []
+      : members.map((member) => [member.name, inOtherCase(member, schemas)]).filter(([, value]) => value);
+    const right = Object.fromEntries([...ids, ...nulls, ...names]);
     const wrong = members.find((member) => !(member.name in right) && ofOtherType(member) !== undefined);
     if (Object.keys(right).length === 0 || !wrong) continue;
     const answer = await send({ ...right, [wrong.name]: ofOtherType(wrong) });
@@ -332,6 +343,17 @@ async function queryMistakes(c: Contract, spec: Endpoint): Promise<string[]> {
       place === "query" && !isIgnored(name)
     )
     : [];
+  const names = queries.flatMap(({ name, schema }) => {
+    const value = inOtherCase({ schema: resolved(schema, schemas).items ?? schema }, schemas);
+    return value === undefined ? [] : [[name, value]];
+  });
+  const number = queries.find(({ schema }) => typesOf(schema, schemas).has("integer"));
+  if (names.length > 0 && number) { // names in another case are not named if another parameter is wrong
+    const search = new URLSearchParams([...names, [number.name, "none"]]).toString();
+    const answer = await c.send(c.by(spec), spec, ask, { search });
+    const strict = names.filter(([name = ""]) => isNamed(spec, answer, name));
+    if (strict.length > 0) return [`${spec.id} refuses ${new URLSearchParams(strict)}`];
+  }
   return await mistakesIn<string[]>(spec, {
     what: "parameter",
     at: [],

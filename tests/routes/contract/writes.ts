@@ -209,6 +209,18 @@ export async function auditMistakes(c: Contract, { written }: Writes): Promise<s
   });
 }
 
+/** The caller who got a Location can read it, if it is one of a thing that can be read. */
+export async function locationMistakes({ written }: Writes): Promise<string[]> {
+  const found: string[] = [];
+  for (const { spec, by, answer: { status, headers } } of written) {
+    const location = headers.get("location");
+    if (!location?.startsWith("/") || status >= 300) continue;
+    const read = await by.get(location);
+    if (read.status !== 200 && read.status !== 405) found.push(`${spec.id}: ${location} ${codeOf(read)}`);
+  }
+  return found;
+}
+
 /** A PUT may change these by itself. */
 const CHANGING = new Set(["updatedAt", "version"]);
 

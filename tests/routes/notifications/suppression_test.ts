@@ -57,6 +57,8 @@ Deno.test("the message that found a dead address can be retried; other tenants a
 
 Deno.test("a direct email to a suppressed address is rejected without a request to the server", async () => {
   await ann.post(list, { channel: "Email", address: "blocked@x.test", reason: "Complaint" });
+  await ann.post(list, { channel: "Email", address: "Domain@Exämple.test" });
+  assert.equal((await suppressed("domain@xn--exmple-cua.test")).length, 1);
   const answer = await ann.post(`${path}/email`, { to: ["blocked@x.test"], subject: "S", htmlBody: "H" });
   refused(answer, 400, "NOTIFICATION_DELIVERY_FAILED");
   assert.match(answer.body.detail, /suppressed \(Complaint\)/);
