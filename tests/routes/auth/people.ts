@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { newId } from "../../../domain/shared/ids.ts";
 import { hashPassword } from "../../../infra/passwords.ts";
-import { mainPool, transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { connectPostgres, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { createDatabaseForLongLocks } from "../../support/cluster.ts";
 import type { HttpAnswer, HttpClient } from "../../support/http.ts";
 import { countLockWaits } from "../../support/lock_waits.ts";
@@ -120,13 +120,17 @@ export const racing = (
 ): Promise<string[]> =>
   racingFor(t, (tx) => tx`select from users where id = ${userId} for update`, ...requests);
 
-/** Sends requests of which none can end before all of them wait for what `lock` locks. They then go on in their order. */
+/**
+ * Sends requests of which none can end before all of them wait for what `lock` locks. They then go on in their order. The
+ * lock is held by another connection than those of the service.
+ */
 export async function racingFor(
   t: TestService,
   lock: (tx: Tx) => Promise<unknown>,
   ...requests: (() => Promise<HttpAnswer>)[]
 ): Promise<string[]> {
-  const { answers } = await mainPool(t.steward.platform.sql).begin(async (tx) => {
+  const holder = connectPostgres(t.steward.platform.config.DATABASE_URL ?? "", { max: 1 });
+  const { answers } = await transact(holder, async (tx) => {
     await lock(tx);
     const answers: Promise<string>[] = [];
     for (const send of requests) {
@@ -134,7 +138,7 @@ export async function racingFor(
       await until(() => countLockWaits(tx), (waiting) => waiting >= answers.length, { what: "a lock wait" });
     }
     return { answers };
-  });
+  }).finally(() => holder.end());
   return await Promise.all(answers);
 }
 
