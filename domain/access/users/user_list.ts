@@ -52,8 +52,9 @@ async function listUsers<T extends User | AdminUser>(
 ): Promise<PagedResult<T>> {
   const { page: _, pageSize: __, sortBy: ___, sortDirection: ____, ...filter } = request;
   const selection: Selection = { request, columns, key: `users ${JSON.stringify(filter)}` };
-  // Reading matches up to a bound would scan most users where few match. Without filters it ends soon.
-  const isCountedFirst = filtersOf(request).length > 0;
+  // Reading matches up to a bound would scan most users where few match. Without filters it ends soon, and an index answers a
+  // search of three letters.
+  const isCountedFirst = filtersOf(request).length > 0 && (request.search?.trim() ?? "").length < 3;
   const few = isCountedFirst || isKnownLarge(q, selection.key) ? null : await readIfFew<T>(q, selection);
   if (few) return few;
   const total = await countCached(q, selection.key, () => countUsers(q, request));
