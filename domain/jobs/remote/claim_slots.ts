@@ -36,7 +36,8 @@ const lockOf = ({ workerId, requestId }: Claimant): string => `${workerId} ${req
 /**
  * Claims due jobs for waiting polls: each slot names a lane and the poll that gets the lane's nth job. Jobs that others
  * have locked are skipped, and so are jobs beyond the size of an answer. A poll gets none if a claim with its requestId
- * holds jobs or is being made.
+ * holds jobs or is being made. This is a condition and no join: the plan of a join that is made while the table is empty
+ * would later compare every job with every slot.
  * @param o.timeoutOf seconds that an attempt of the lane's type may take
  * @param o.floors where the waiting jobs of each lane begin
  * @param o.pauseVersion version of the pauses that the slots respect; nothing is claimed if it has changed
@@ -54,6 +55,9 @@ export async function claimSlots<T extends Claimant>(
 ): Promise<Map<T, ClaimedWork[]>> {
   if (slots.length === 0) return new Map();
   const takers = [...new Set(slots.map(({ taker }) => taker))];
+  const workers = takers.map(({ workerId }) => workerId);
+  const requests = takers.map(({ requestId }) => requestId);
+  const locks = takers.map(lockOf);
   const numberOf = new Map(takers.map((taker, index) => [taker, index + 1]));
   const byLane = Map.groupBy(slots, ({ lane }) => lane); // slots of a lane are in the order of n, which counts from 1
   const lanes = [...byLane].map(([lane, own]) => ({ lane, depth: own.length, timeout: o.timeoutOf(lane) }));
@@ -63,12 +67,6 @@ export async function claimSlots<T extends Claimant>(
   const rows = await q<ClaimedRow[]>`
     with unchanged as (
       select from job_pause_version where n = ${o.pauseVersion} for key share
-    ), claimant as materialized (
-      select c.* from unnest(${takers.map(({ workerId }) => workerId)}::uuid[],
-        ${takers.map(({ requestId }) => requestId)}::uuid[], ${takers.map(lockOf)}::text[])
-        with ordinality as c (worker, request, lock, number)
-      where request is null
-        or is_first_claim(worker, request, hashtextextended(lock, ${NAMED_LOCKS.remoteClaims}))
     ), wanted as (
       select w.*, sum(depth) over (order by place rows unbounded preceding) - depth as slots_before
       from unchanged cross join unnest(${lanes.map(({ lane }) => lane)}::text[],
@@ -92,17 +90,21 @@ export async function claimSlots<T extends Claimant>(
     ), slot as (
       select id, bytes, timeout, n, place, (${takerOfSlot}::int[])[slots_before + n] as taker from due
     ), given as (
-      select id, timeout, taker, worker, request, row_number() over mine as position, sum(bytes) over mine as bytes
-      from slot join claimant on claimant.number = slot.taker
+      select id, timeout, taker, row_number() over mine as position, sum(bytes) over mine as bytes
+      from slot
       window mine as (partition by taker order by n, place rows unbounded preceding)
     )
     update jobs j set status = 'Processing', attempts = j.attempts + 1,
       started_at = greatest(now(), j.due_at),
-      worker_id = given.worker, claim_request_id = given.request,
+      worker_id = (${workers}::uuid[])[given.taker], claim_request_id = (${requests}::uuid[])[given.taker],
       lease_until = now() + make_interval(secs => least(${o.leaseSeconds}, given.timeout)),
       deadline = now() + make_interval(secs => given.timeout)
     from given
     where j.id = any(array(select id from given)) and j.id = given.id
+      and (array(
+        select request is null or is_first_claim(worker, request, hashtextextended(lock, ${NAMED_LOCKS.remoteClaims}))
+        from unnest(${workers}::uuid[], ${requests}::uuid[], ${locks}::text[]) as c (worker, request, lock)
+      ))[given.taker]
       and (given.bytes <= ${ANSWER_BYTES} or given.position = 1)
     returning ${q.unsafe(COLUMNS)}, given.taker::int, given.position::int, j.lane, j.priority,
       date_part('epoch', now() - j.due_at) * 1000 as waited_ms`;
