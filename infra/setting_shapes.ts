@@ -87,7 +87,7 @@ const safeUrl = z.url().refine((value) => {
 }, { error: "expected an https URL (http only for localhost)" });
 
 export const openIdProviders = z.record(
-  z.string().regex(/^[a-z0-9][a-z0-9-]{0,39}$/, "expected a name of a-z, 0-9 and -"),
+  z.string().regex(/^(?!exchange$)[a-z0-9][a-z0-9-]{0,39}$/), // `/auth/oidc/exchange` is a route of its own
   z.strictObject({
     issuer: safeUrl,
     clientId: z.string().min(1),
@@ -105,6 +105,10 @@ export const openIdProviders = z.record(
     /** True: its sign-ins count as two factors, even if its ID tokens do not say so (`amr` with `mfa`). */
     satisfiesSecondFactor: z.boolean().default(false),
   }),
+  {
+    error: ({ code }) =>
+      code === "invalid_key" ? "expected a name of a-z, 0-9 and -, except exchange" : undefined,
+  },
 );
 
 /** Comma-separated keys of 32 bytes in base64. */
