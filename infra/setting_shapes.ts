@@ -8,6 +8,9 @@ import { parseSmsUrl } from "./sms/sms.ts";
 import { SIGNING_SECRET, SIGNING_SECRET_EXPECTED } from "./http_out/signing_secret.ts";
 import { parseMailFrom } from "./mail/mail_address.ts";
 
+// Of a refused key of a record, zod says only that it is invalid. This tells what the shape of the key expects.
+z.config({ customError: (issue) => issue.code === "invalid_key" ? issue.issues[0]?.message : undefined });
+
 /** One setting. Without a value for production, and without `optional`, an absent variable is an error there. */
 export interface Setting {
   schema: z.ZodType;
@@ -87,7 +90,11 @@ const safeUrl = z.url().refine((value) => {
 }, { error: "expected an https URL (http only for localhost)" });
 
 export const openIdProviders = z.record(
-  z.string().regex(/^(?!exchange$)[a-z0-9][a-z0-9-]{0,39}$/), // `/auth/oidc/exchange` is a route of its own
+  // `/auth/oidc/exchange` is a route of its own.
+  z.string().regex(
+    /^(?!exchange$)[a-z0-9][a-z0-9-]{0,39}$/,
+    "expected a name of a-z, 0-9 and -, except exchange",
+  ),
   z.strictObject({
     issuer: safeUrl,
     clientId: z.string().min(1),
@@ -105,10 +112,6 @@ export const openIdProviders = z.record(
     /** True: its sign-ins count as two factors, even if its ID tokens do not say so (`amr` with `mfa`). */
     satisfiesSecondFactor: z.boolean().default(false),
   }),
-  {
-    error: ({ code }) =>
-      code === "invalid_key" ? "expected a name of a-z, 0-9 and -, except exchange" : undefined,
-  },
 );
 
 /** Comma-separated keys of 32 bytes in base64. */
