@@ -140,19 +140,11 @@ async function countUsers(q: Sql, request: UserListRequest): Promise<number> {
   return await countRows(q, q`users u where ${matchesRequest(q, request, "find")}`);
 }
 
-/** The filters of a request besides its tenant and `includeDeleted`. */
-const FILTERS = [
-  "search",
-  "isActive",
-  "roleName",
-  "isLockedOut",
-  "hasSecondFactor",
-  "isAdministrator",
-  "notSignedInForDays",
-  "externalId",
-] as const;
+/** The members of a request that are no filters of its own, but its page, its order and its extent. */
+const NO_FILTERS = new Set(["page", "pageSize", "sortBy", "sortDirection", "tenantId", "includeDeleted"]);
 
-const filtersOf = (request: UserListRequest) => FILTERS.filter((name) => request[name] !== undefined);
+const filtersOf = (request: UserListRequest): string[] =>
+  Object.entries(request).flatMap(([name, value]) => value === undefined || NO_FILTERS.has(name) ? [] : name);
 
 /** Counts the users of a tenant who are not deleted. */
 export const countTenantUsers = (q: Sql, tenantId: string): Promise<number> =>

@@ -217,26 +217,33 @@ const NAMES = new Set(["name", "firstName", "lastName", "key", "category"]);
 /** A message's category is an identifier from the product's code; the name of a domain is an address. */
 const WITHOUT_NAMES = new Set(["sendNotification", "addSignInDomain"]);
 
+/** The members of all bodies that have one of these names, each with its endpoint. */
+const membersNamed = (
+  names: Set<string>,
+  without: Set<string>,
+): [member: string, schema: z.core.$ZodType][] =>
+  ENDPOINTS.flatMap(({ id, method, body, content }) => {
+    const taken = body ?? content?.json;
+    if (method === "get" || !(taken instanceof z.ZodObject) || without.has(id)) return [];
+    return Object.entries(taken.shape).flatMap(([name, schema]): [string, z.core.$ZodType][] =>
+      names.has(name) ? [[`${id}.${name}`, schema]] : []
+    );
+  });
+
 Deno.test("names are stored in NFC, need a visible character and have no control characters, on every route", () => {
   const invisible = ["\u200b", "\ufeff", "\u00ad", "\u0001", "\u200b \u2060", "\u3164", "\u2800"];
-  let looked = 0;
-  for (const { id, method, body, content } of ENDPOINTS) {
-    const taken = body ?? content?.json;
-    if (method === "get" || !(taken instanceof z.ZodObject) || WITHOUT_NAMES.has(id)) continue;
-    for (const [name, schema] of Object.entries(taken.shape)) {
-      if (!NAMES.has(name)) continue;
-      looked++;
-      for (const text of invisible) {
-        const read = z.safeParse(schema, text);
-        assert.ok(!read.success || read.data === "", `${id}.${name} ${JSON.stringify(text)}`);
-      }
-      for (const text of ["Ana\r\nBcc: all", "a\tb", "a\u0007b", "a\u0085b", "a\0b"]) {
-        assert.ok(!z.safeParse(schema, text).success, `${id}.${name} ${JSON.stringify(text)}`);
-      }
-      assert.equal(z.parse(schema, " Cafe\u0301 "), "Caf\u00e9", `${id}.${name}`);
+  const named = membersNamed(NAMES, WITHOUT_NAMES);
+  for (const [member, schema] of named) {
+    for (const text of invisible) {
+      const read = z.safeParse(schema, text);
+      assert.ok(!read.success || read.data === "", `${member} ${JSON.stringify(text)}`);
     }
+    for (const text of ["Ana\r\nBcc: all", "a\tb", "a\u0007b", "a\u0085b", "a\0b"]) {
+      assert.ok(!z.safeParse(schema, text).success, `${member} ${JSON.stringify(text)}`);
+    }
+    assert.equal(z.parse(schema, " Cafe\u0301 "), "Caf\u00e9", member);
   }
-  assert.ok(looked >= 15, `${looked} names`);
+  assert.ok(named.length >= 15, `${named.length} names`);
 });
 
 const TEXTS = new Set([
@@ -250,17 +257,13 @@ const TEXTS = new Set([
   "footer",
 ]);
 
+/** The reason of a suppression is one of a few. */
+const WITHOUT_TEXTS = new Set(["addNotificationSuppression"]);
+
 Deno.test("free texts are stored in NFC, on every route", () => {
-  const read: string[] = [];
-  for (const { id, body } of ENDPOINTS) {
-    if (!(body instanceof z.ZodObject)) continue;
-    for (const [name, schema] of Object.entries(body.shape)) {
-      if (!TEXTS.has(name) || id === "addNotificationSuppression") continue; // its reason is one of a few
-      assert.equal(z.parse(schema, "Cafe\u0301"), "Caf\u00e9", `${id}.${name}`);
-      read.push(id);
-    }
-  }
-  assert.ok(read.length >= 25, `${read.length} texts`);
+  const texts = membersNamed(TEXTS, WITHOUT_TEXTS);
+  for (const [member, schema] of texts) assert.equal(z.parse(schema, "Cafe\u0301"), "Caf\u00e9", member);
+  assert.ok(texts.length >= 25, `${texts.length} texts`);
 });
 
 Deno.test("a JSON body null counts as missing where the body is optional", async () => {
