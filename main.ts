@@ -272,26 +272,29 @@ async function prepareDatabase(
   extensions: { migrations: readonly ExtensionMigrations[]; catalog: CatalogAdditions },
   isPrepared = false,
 ): Promise<void> {
-  const url = config.DATABASE_URL ?? "";
-  const pooled = !config.DATABASE_LISTEN;
-  const migrating = connectPostgres(url, { max: 1, prepare: false, work: "migration", pooled });
+  const open = () =>
+    connectPostgres(config.DATABASE_URL ?? "", {
+      max: 1,
+      prepare: false,
+      work: "migration",
+      pooled: !config.DATABASE_LISTEN,
+    });
+  let sql = open();
   try {
-    await clock.start(migrating).catch((cause) => {
+    await clock.start(sql).catch((cause) => {
       throw new Error(`the database of DATABASE_URL cannot be used: ${cause.message}`, { cause });
     });
     setIdClock(clock);
     if (isPrepared) return;
-    if (config.MIGRATE_ON_START) await migrate(migrating, extensions.migrations);
-    const pending = await pendingMigrations(migrating, extensions.migrations);
-    if (pending.length > 0) {
+    const pending = await pendingMigrations(sql, extensions.migrations);
+    if (pending.length === 0) await requireTenantInKeys(sql, extensions.migrations);
+    else if (config.MIGRATE_ON_START) {
+      await migrate(sql, extensions.migrations);
+      await sql.end();
+      sql = open();
+    } else {
       throw new Error(`the database lacks ${summaryOf(pending)}; run \`deno task migrate\` before starting`);
     }
-    if (!config.MIGRATE_ON_START) await requireTenantInKeys(migrating, extensions.migrations);
-  } finally {
-    await migrating.end();
-  }
-  const sql = connectPostgres(url, { max: 1, prepare: false, pooled });
-  try {
     await bootstrap({ sql, config }, extensions.catalog);
   } finally {
     await sql.end();

@@ -35,6 +35,7 @@ export async function requireTenantInKeys(
   sql: Pool | Tx,
   extensions: readonly WrittenSchema[],
 ): Promise<void> {
+  if (extensions.length === 0) return;
   const [key] = await sql<OpenKey[]>`
     with foreign_keys as (
       select k.conrelid, k.conkey, k.confrelid, k.confkey, k.conname as name, s.nspname as extension,
