@@ -32,15 +32,14 @@ export interface ReportReader {
  * (Postgres 13, Windows) ignore the setting.
  */
 export async function beginReading(sql: Pool): Promise<void> {
-  await sql`begin isolation level repeatable read read only`;
   // No select here: the interceptor would treat its result as a row of the report.
-  await sql.unsafe(`do $$ begin
-    ${reportSettings()};
-    begin
-      set local client_connection_check_interval = '5s';
-    exception when others then null;
-    end;
-  end $$`);
+  await sql.unsafe(`begin isolation level repeatable read read only; ${reportSettings()}; savepoint limited`);
+  await sql.unsafe("set local client_connection_check_interval = '5s'; release savepoint limited").catch(
+    async (error: unknown) => {
+      if (!(error instanceof postgres.PostgresError)) throw error;
+      await sql.unsafe("rollback to savepoint limited");
+    },
+  );
 }
 
 const asPrinted = (value: string) => value;

@@ -114,6 +114,7 @@ async function startService(env: Record<string, string>, o: SetupOptions): Promi
     startSteward(config, {
       log: createLog("debug", on.log),
       checkAnswers: true,
+      isPrepared: !env.DATABASE_URL && !env.STEWARD_EXTENSIONS,
       ...(o.clock ? { clock: o.clock } : {}),
       onSettled: on.settled,
     });
