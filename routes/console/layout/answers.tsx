@@ -1,6 +1,6 @@
 import type { Child } from "hono/jsx";
 import type { ServicePlatform } from "../../../domain/platform.ts";
-import { basePath, headerUrl } from "../../shared/answer.ts";
+import { basePath, headerUrl, responseOf } from "../../shared/answer.ts";
 import type { Assets } from "../shared/assets.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { cookieWriter, readCookies } from "../shared/cookies.ts";
@@ -48,13 +48,13 @@ export class Answers {
     style = "",
     changed = (html: string) => html,
   ): Promise<Response> {
-    const headers = new Headers({
+    const text = await (await body)?.toString(); // a promise if the page has an async component
+    const response = responseOf(changed(this.#withoutDeadLinks(String(text ?? ""))), status, {
       "content-type": "text/html; charset=utf-8",
       ...contentPolicy(this.p.config, "", style),
     });
-    for (const cookie of cookies) headers.append("set-cookie", cookie);
-    const text = await (await body)?.toString(); // a promise if the page has an async component
-    return new Response(changed(this.#withoutDeadLinks(String(text ?? ""))), { status, headers });
+    for (const cookie of cookies) response.headers.append("set-cookie", cookie);
+    return response;
   }
 
   /** Replaces links to areas that are off by their texts, and leaves out those that look like buttons. */
