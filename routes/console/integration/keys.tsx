@@ -7,7 +7,7 @@ import { Card, Empty } from "../components/notice.tsx";
 import type { Column } from "../components/table.tsx";
 import { Person, userNames } from "../components/user_names.tsx";
 import { Badge, CodeBlock, Time } from "../components/values.tsx";
-import { actionsOf, formPage } from "../shared/actions.ts";
+import { actionsOf, formPage, sendTo } from "../shared/actions.ts";
 import { tenantNames } from "../shared/access_queries.ts";
 import { translateBuiltin } from "../shared/translations.ts";
 import { commonTexts } from "../shared/common_texts.ts";
@@ -237,17 +237,16 @@ const newKeyPage = (kind: KeyKind) =>
           ),
       };
     },
-    async send(v, form) {
-      const made = await v.api.call(kind.creates, {
-        body: {
-          name: field(form, "name"),
-          permissions: form.getAll("permissions").map(String),
-          expiresAt: expiryOf(v, form),
-          ...kind.tenants?.in(v, form),
-        },
-      });
-      return showSecret(v, kind, kind.texts[v.locale].wasCreated, made);
-    },
+    send: sendTo(
+      kind.creates,
+      (form, v) => ({
+        name: field(form, "name"),
+        permissions: form.getAll("permissions").map(String),
+        expiresAt: expiryOf(v, form),
+        ...kind.tenants?.in(v, form),
+      }),
+      (v, made) => showSecret(v, kind, kind.texts[v.locale].wasCreated, made),
+    ),
   });
 
 const DAY_MS = 86_400_000;
@@ -333,11 +332,11 @@ const rotatePage = (kind: KeyKind) =>
         ),
       };
     },
-    async send(v, form) {
-      const body = { overlapSeconds: Number(field(form, "overlapSeconds")) };
-      const made = await v.api.call(kind.rotates, { params: v.params, body });
-      return showSecret(v, kind, integrationTexts[v.locale].secretCreated, made);
-    },
+    send: sendTo(
+      kind.rotates,
+      (form) => ({ overlapSeconds: Number(field(form, "overlapSeconds")) }),
+      (v, made) => showSecret(v, kind, integrationTexts[v.locale].secretCreated, made),
+    ),
   });
 
 function showSecret(

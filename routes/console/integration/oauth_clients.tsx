@@ -15,7 +15,7 @@ import {
 import { keyOrder } from "./keys.tsx";
 import { integrationTexts, oauthClientTexts } from "./texts.ts";
 import { shownOnce } from "./shown_once.tsx";
-import { actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
+import { actionsOf, done, formPage, sendTo, type Sent } from "../shared/actions.ts";
 import { Fields, Form } from "../components/fields.tsx";
 
 const lines = (form: FormData, name: string) => field(form, name).split(/\s+/).filter((line) => line !== "");
@@ -81,11 +81,11 @@ const editClientPage = formPage({
       withPermissions: value.tokenClaims.includes("permissions"),
     });
   },
-  async send(v, form) {
-    const { params } = v;
-    await v.api.call("updateOAuthClient", { params, body: bodyOf(form), ifMatch: field(form, "etag") });
-    return done(`oauth-clients/${params.id}`, oauthClientTexts[v.locale].saved);
-  },
+  send: sendTo(
+    "updateOAuthClient",
+    bodyOf,
+    (v, { id }) => done(`oauth-clients/${id}`, oauthClientTexts[v.locale].saved),
+  ),
 });
 
 function clientForm(v: Visit, sent: Sent | null, values: Record<string, unknown>): View {

@@ -14,7 +14,7 @@ import { Card, Notice } from "../components/notice.tsx";
 import { cellOf, type Column } from "../components/table.tsx";
 import { Person, userNames } from "../components/user_names.tsx";
 import { Badge, CopyValue, factList, number, shortId, Time } from "../components/values.tsx";
-import { actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
+import { actionsOf, done, formPage, sendTo, type Sent } from "../shared/actions.ts";
 import type { Page } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
@@ -306,11 +306,7 @@ const editWebhookPage = formPage({
     const { value, etag } = await v.api.versioned("readWebhookEndpoint", { params: v.params });
     return await webhookForm(v, sent, { ...value, etag });
   },
-  async send(v, form) {
-    const { params } = v;
-    await v.api.call("updateWebhookEndpoint", { params, body: bodyOf(form), ifMatch: field(form, "etag") });
-    return done(`webhooks/${params.id}`, integrationTexts[v.locale].saved);
-  },
+  send: sendTo("updateWebhookEndpoint", bodyOf, (v) => done(here(v), integrationTexts[v.locale].saved)),
 });
 
 async function webhookForm(
@@ -372,11 +368,11 @@ export const webhookPages: ConsolePage[] = [
     ...formPage({
       path: "webhooks/{id}/pause",
       show: webhookPage,
-      async send(v, form) {
-        const body = { reason: optionalField(form, "reason") };
-        await v.api.call("pauseWebhookEndpoint", { params: v.params, body });
-        return done(here(v), webhookTexts[v.locale].pausedNow);
-      },
+      send: sendTo(
+        "pauseWebhookEndpoint",
+        (form) => ({ reason: optionalField(form, "reason") }),
+        (v) => done(here(v), webhookTexts[v.locale].pausedNow),
+      ),
     }),
     get: (v) => ({ goTo: here(v) }),
   },

@@ -6,7 +6,7 @@ import { tabBar } from "../components/tabs.tsx";
 import { Person, userNames } from "../components/user_names.tsx";
 import { Badge, clockTime, duration, number, percent, Time } from "../components/values.tsx";
 import { timeIn } from "../components/date_inputs.ts";
-import { done, formPage, type Sent } from "../shared/actions.ts";
+import { done, formPage, sendTo, type Sent } from "../shared/actions.ts";
 import type { Answer } from "../shared/operations.ts";
 import { type ConsolePage, field, type View, type Visit } from "../shared/page.ts";
 import { HealthTabs } from "./workers.tsx";
@@ -50,11 +50,11 @@ export const deployPages: ConsolePage[] = [
         ],
       });
     },
-    async send(v, form) {
-      const body = { label: field(form, "label"), at: timeIn(v, form, "at") };
-      const { id } = await v.api.call("createDeployMark", { body });
-      return done(`deploys/${id}`, deployTexts[v.locale].added);
-    },
+    send: sendTo(
+      "createDeployMark",
+      (form, v) => ({ label: field(form, "label"), at: timeIn(v, form, "at") }),
+      (v, { id }) => done(`deploys/${id}`, deployTexts[v.locale].added),
+    ),
   }),
   { path: "deploys/{id}", permissions: ["admin:system"], get: comparisonPage },
 ];

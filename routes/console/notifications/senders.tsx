@@ -4,9 +4,9 @@ import { actionButton } from "../components/forms.tsx";
 import { actionsColumn, labelled, listView } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
 import { Badge, CopyValue } from "../components/values.tsx";
-import { actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
+import { actionsOf, done, formPage, sendTo, type Sent } from "../shared/actions.ts";
 import type { Row } from "../shared/operations.ts";
-import { type ConsolePage, field, may, optionalField, type Visit } from "../shared/page.ts";
+import { type ConsolePage, fieldsIn, may, optionalField, type Visit } from "../shared/page.ts";
 import { looksTexts, proofLabels } from "./texts.ts";
 import { proofStates } from "../components/states.tsx";
 
@@ -64,16 +64,11 @@ export const senderPages: ConsolePage[] = [
         ],
       });
     },
-    async send(v, form) {
-      await v.api.call("addNotificationSender", {
-        body: {
-          address: field(form, "address"),
-          name: optionalField(form, "name"),
-          method: field(form, "method"),
-        },
-      });
-      return done("senders", looksTexts[v.locale].added);
-    },
+    send: sendTo(
+      "addNotificationSender",
+      (form) => ({ ...fieldsIn(form, "address", "method"), name: optionalField(form, "name") }),
+      (v) => done("senders", looksTexts[v.locale].added),
+    ),
   }),
   {
     path: "senders/{id}/default",

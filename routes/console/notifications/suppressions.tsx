@@ -4,9 +4,9 @@ import { actionButton } from "../components/forms.tsx";
 import { actionsColumn, type Filter, labelled, listView, search, timeColumn } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
 import { Badge, CopyValue } from "../components/values.tsx";
-import { actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
+import { actionsOf, done, formPage, sendTo, type Sent } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
-import { type ConsolePage, field, optionalField, type Visit } from "../shared/page.ts";
+import { type ConsolePage, fieldsIn, optionalField, type Visit } from "../shared/page.ts";
 import { channelLabels } from "./status.tsx";
 import { suppressionReasonLabels, suppressionTexts } from "./texts.ts";
 
@@ -56,17 +56,15 @@ export const suppressionPages: ConsolePage[] = [
         ],
       });
     },
-    async send(v, form) {
-      await v.api.call("addNotificationSuppression", {
-        body: {
-          channel: field(form, "channel"),
-          address: field(form, "address"),
-          reason: optionalField(form, "reason"),
-          detail: optionalField(form, "detail"),
-        },
-      });
-      return done("suppressions", suppressionTexts[v.locale].added);
-    },
+    send: sendTo(
+      "addNotificationSuppression",
+      (form) => ({
+        ...fieldsIn(form, "channel", "address"),
+        reason: optionalField(form, "reason"),
+        detail: optionalField(form, "detail"),
+      }),
+      (v) => done("suppressions", suppressionTexts[v.locale].added),
+    ),
   }),
   ...actionsOf("suppressions/{id}", suppressionTexts, {
     lift: ["liftNotificationSuppression", "removed", "suppressions"],

@@ -1,6 +1,6 @@
 import { Fields } from "../components/fields.tsx";
 import { buttonLink, CsrfField, deleteButton, FormRefusal } from "../components/forms.tsx";
-import { actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
+import { actionsOf, done, formPage, sendTo, type Sent } from "../shared/actions.ts";
 import { actionsColumn, linkColumn, listView, search, timeColumn } from "../components/list.tsx";
 import { Card, Notice } from "../components/notice.tsx";
 import { Time } from "../components/values.tsx";
@@ -13,6 +13,7 @@ import type { Answer, Input } from "../shared/operations.ts";
 import {
   type ConsolePage,
   field,
+  fieldsIn,
   may,
   optionalField,
   type Outcome,
@@ -37,17 +38,15 @@ const newPage = formPage({
     const chosen = samples.find((sample) => idOf(sample) === v.query.get("sample")) ?? null;
     return editorView(v, sent, { template: null, etag: "", chosen, samples });
   },
-  async send(v, form) {
-    const { id } = await v.api.call("createDocumentTemplate", {
-      body: {
-        slug: field(form, "slug"),
-        locale: optionalField(form, "locale"),
-        name: field(form, "name"),
-        ...contentIn(v, form),
-      },
-    });
-    return done(`document-templates/${id}`, documentTemplateTexts[v.locale].created);
-  },
+  send: sendTo(
+    "createDocumentTemplate",
+    (form, v) => ({
+      ...fieldsIn(form, "slug", "name"),
+      locale: optionalField(form, "locale"),
+      ...contentIn(v, form),
+    }),
+    (v, { id }) => done(`document-templates/${id}`, documentTemplateTexts[v.locale].created),
+  ),
 });
 
 const editorPage = formPage({
@@ -58,14 +57,11 @@ const editorPage = formPage({
     const { value, etag } = await v.api.versioned("readDocumentTemplate", { params });
     return editorView(v, sent, { template: value, etag, chosen: null, samples: [] });
   },
-  async send(v, form) {
-    const { id, version } = await v.api.call("updateDocumentTemplate", {
-      params: v.params,
-      body: { name: field(form, "name"), ...contentIn(v, form) },
-      ifMatch: field(form, "etag"),
-    });
-    return done(`document-templates/${id}`, documentTemplateTexts[v.locale].saved(version));
-  },
+  send: sendTo(
+    "updateDocumentTemplate",
+    (form, v) => ({ name: field(form, "name"), ...contentIn(v, form) }),
+    (v, { id, version }) => done(`document-templates/${id}`, documentTemplateTexts[v.locale].saved(version)),
+  ),
 });
 
 const idOf = ({ slug, locale }: Sample): string => `${slug}-${locale}`;

@@ -3,7 +3,7 @@ import { choice, hidden, linkColumn, list, period, tenantColumn, timeColumn } fr
 import { Card, Notice } from "../components/notice.tsx";
 import { type Column, dataTable, LivePart } from "../components/table.tsx";
 import { bytes, CopyValue, duration, exactTime, factList, number, Time } from "../components/values.tsx";
-import { done, formPage, toDocument } from "../shared/actions.ts";
+import { done, formPage, sendTo, toDocument } from "../shared/actions.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import { translateBuiltin } from "../shared/translations.ts";
 import { searchOf } from "../shared/api.ts";
@@ -256,11 +256,11 @@ export const deliverPage = formPage({
       inputs: deliveryFields(f, targets),
     });
   },
-  async send(v, form) {
-    const delivery = readDelivery(form) ?? { method: 1 };
-    await v.api.call("redeliverReport", { params: v.params, body: { delivery } });
-    return done(`report-runs/${v.params.id}`, reportTexts[v.locale].deliverQueued);
-  },
+  send: sendTo(
+    "redeliverReport",
+    (form) => ({ delivery: readDelivery(form) ?? { method: 1 } }),
+    (v) => done(pathOf(v), reportTexts[v.locale].deliverQueued),
+  ),
 });
 
 type ListedRun = Row<"listReportExecutions">;

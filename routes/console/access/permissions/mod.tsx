@@ -1,5 +1,5 @@
-import { done, formPage, type Sent } from "../../shared/actions.ts";
-import { type ConsolePage, field, fieldsIn, may, type View, type Visit } from "../../shared/page.ts";
+import { done, formPage, sendTo, type Sent } from "../../shared/actions.ts";
+import { type ConsolePage, fieldsIn, may, type View, type Visit } from "../../shared/page.ts";
 import { importPage, importTemplate } from "./import.tsx";
 import { permissionTexts } from "./texts.ts";
 import { actionButton, buttonLink, FilterBar } from "../../components/forms.tsx";
@@ -16,11 +16,11 @@ const newPermissionPage = formPage({
   path: "permissions/new",
   permissions: ["create:permissions"],
   show: (v, sent) => permissionForm(v, sent, null),
-  async send(v, form) {
-    const body = fieldsIn(form, "code", "description", "category");
-    const { code } = await v.api.call("createPermission", { body });
-    return done("permissions", permissionTexts[v.locale].wasCreated(code));
-  },
+  send: sendTo(
+    "createPermission",
+    (form) => fieldsIn(form, "code", "description", "category"),
+    (v, { code }) => done("permissions", permissionTexts[v.locale].wasCreated(code)),
+  ),
 });
 
 /** The form of an existing permission. The code cannot be changed. */
@@ -32,11 +32,11 @@ const editPermissionPage = formPage({
     const { value, etag } = await v.api.versioned("readPermission", { params: v.params });
     return await permissionForm(v, sent, { ...value, etag });
   },
-  async send(v, form) {
-    const body = fieldsIn(form, "description", "category");
-    await v.api.call("updatePermission", { params: v.params, body, ifMatch: field(form, "etag") });
-    return done("permissions", permissionTexts[v.locale].saved);
-  },
+  send: sendTo(
+    "updatePermission",
+    (form) => fieldsIn(form, "description", "category"),
+    (v) => done("permissions", permissionTexts[v.locale].saved),
+  ),
 });
 
 /** @param stored the existing permission; null for a new one */
@@ -82,15 +82,11 @@ const defaultRolesPage = formPage({
       ),
     });
   },
-  async send(v, form) {
-    const roles = form.getAll("roles").map(String);
-    const { code } = await v.api.call("setDefaultRoles", {
-      params: v.params,
-      body: { roles },
-      ifMatch: field(form, "etag"),
-    });
-    return done("permissions", permissionTexts[v.locale].defaultRolesSaved(code));
-  },
+  send: sendTo(
+    "setDefaultRoles",
+    (form) => ({ roles: form.getAll("roles").map(String) }),
+    (v, { code }) => done("permissions", permissionTexts[v.locale].defaultRolesSaved(code)),
+  ),
 });
 
 type Category = Row<"readPermissionCatalog">;

@@ -3,7 +3,7 @@ import { Fields, Form } from "../../components/fields.tsx";
 import { buttonLink, CsrfField, SEARCH_LENGTH } from "../../components/forms.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
 import { Badge } from "../../components/values.tsx";
-import { done, formPage } from "../../shared/actions.ts";
+import { done, formPage, sendTo } from "../../shared/actions.ts";
 import { translateBuiltin } from "../../shared/translations.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import type { Answer, Row } from "../../shared/operations.ts";
@@ -33,10 +33,11 @@ export const newRolePage = formPage({
       ),
     };
   },
-  async send(v, form) {
-    const { id, name, tenantName } = await v.api.call("createRole", { body: bodyOf(form) });
-    return done(`roles/${id}`, roleTexts[v.locale].wasCreated(name, tenantName));
-  },
+  send: sendTo(
+    "createRole",
+    bodyOf,
+    (v, { id, name, tenantName }) => done(`roles/${id}`, roleTexts[v.locale].wasCreated(name, tenantName)),
+  ),
 });
 
 /** The form of an existing role. For a built-in role, a notice that it cannot be changed. */

@@ -5,7 +5,7 @@ import { namedChoices } from "../../components/list.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
 import { dataTable } from "../../components/table.tsx";
 import { CopyValue, exactDay, factList, Time } from "../../components/values.tsx";
-import { actionsOf, done, formPage, type Sent } from "../../shared/actions.ts";
+import { actionsOf, done, formPage, sendTo, type Sent } from "../../shared/actions.ts";
 import { roleChoices } from "../../shared/access_queries.ts";
 import { commonTexts } from "../../shared/common_texts.ts";
 import type { Answer } from "../../shared/operations.ts";
@@ -21,15 +21,15 @@ type Provider = Answer<"readSignInProvider">;
  */
 export const signInPages = (at: string): ConsolePage[] => {
   const one = `${at}/providers/{id}`;
-  const toOne = (id: string | undefined) => `${at}/providers/${id}`;
   const pages: ConsolePage[] = [
     formPage({
       path: at,
       show: (v, sent) => signInPage(v, at, sent),
-      async send(v, form) {
-        await v.api.call("addSignInDomain", { body: { name: field(form, "name") } });
-        return done(at, providerTexts[v.locale].domainAdded);
-      },
+      send: sendTo(
+        "addSignInDomain",
+        (form) => ({ name: field(form, "name") }),
+        (v) => done(at, providerTexts[v.locale].domainAdded),
+      ),
     }),
     formPage({
       path: `${at}/providers/new`,
@@ -38,11 +38,11 @@ export const signInPages = (at: string): ConsolePage[] => {
           kind: v.query.get("kind") === "Saml" ? "Saml" : "Oidc",
           values: { satisfiesSecondFactor: true },
         }),
-      async send(v, form) {
-        const kind = field(form, "kind");
-        const { id } = await v.api.call("createSignInProvider", { body: { kind, ...bodyOf(form) } });
-        return done(toOne(id), providerTexts[v.locale].providerCreated);
-      },
+      send: sendTo(
+        "createSignInProvider",
+        (form) => ({ kind: field(form, "kind"), ...bodyOf(form) }),
+        (v, { id }) => done(`${at}/providers/${id}`, providerTexts[v.locale].providerCreated),
+      ),
     }),
     { path: one, get: (v) => providerPage(v, at) },
     formPage({
@@ -58,15 +58,11 @@ export const signInPages = (at: string): ConsolePage[] => {
           values: { ...values, ...claims, claimedEmail: claims.email, certificates: pem, etag },
         });
       },
-      async send(v, form) {
-        const { params } = v;
-        await v.api.call("updateSignInProvider", {
-          params,
-          body: bodyOf(form),
-          ifMatch: field(form, "etag"),
-        });
-        return done(toOne(params.id), providerTexts[v.locale].saved);
-      },
+      send: sendTo(
+        "updateSignInProvider",
+        bodyOf,
+        (v, { id }) => done(`${at}/providers/${id}`, providerTexts[v.locale].saved),
+      ),
     }),
     {
       path: `${one}/test`,

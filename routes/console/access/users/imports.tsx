@@ -5,7 +5,7 @@ import { Card, Notice, type Tone } from "../../components/notice.tsx";
 import { type Column, dataTable, LivePart } from "../../components/table.tsx";
 import { Badge, bytes, factList, number, Time } from "../../components/values.tsx";
 import { UploadForm } from "../../files/upload.tsx";
-import { done, formPage } from "../../shared/actions.ts";
+import { done, formPage, sendTo } from "../../shared/actions.ts";
 import { orNull, Refusal } from "../../shared/api.ts";
 import type { Answer } from "../../shared/operations.ts";
 import { type ConsolePage, field, may, mayInFiles, type View, type Visit } from "../../shared/page.ts";
@@ -152,12 +152,11 @@ const newImportPage = formPage({
       body: isChosen ? await chosenFile(v, f, fileId) : await chooseFile(v, f),
     };
   },
-  async send(v, form) {
-    const { importId } = await v.api.call("startUserImport", {
-      body: { fileId: field(form, "fileId"), dryRun: form.get("dryRun") === "true" },
-    });
-    return done(`user-imports/${importId}`, userTexts[v.locale].importStarted);
-  },
+  send: sendTo(
+    "startUserImport",
+    (form) => ({ fileId: field(form, "fileId"), dryRun: form.get("dryRun") === "true" }),
+    (v, { importId }) => done(`user-imports/${importId}`, userTexts[v.locale].importStarted),
+  ),
 });
 
 /** The form that uploads a file, and the uploaded files. */

@@ -2,7 +2,7 @@ import { actionButton, buttonLink } from "../../components/forms.tsx";
 import { Fields, formView } from "../../components/fields.tsx";
 import { actionsColumn, choice, listView, text, timeColumn } from "../../components/list.tsx";
 import { Time } from "../../components/values.tsx";
-import { action, actionsOf, done, formPage } from "../../shared/actions.ts";
+import { action, actionsOf, done, formPage, sendTo } from "../../shared/actions.ts";
 import { Refusal } from "../../shared/api.ts";
 import type { Row } from "../../shared/operations.ts";
 import { type ConsolePage, fieldsIn, may, type View, type Visit } from "../../shared/page.ts";
@@ -125,15 +125,14 @@ const invitePage = formPage({
       ],
     });
   },
-  async send(v, form) {
-    const { email } = await v.api.call("inviteUser", {
-      body: {
-        ...fieldsIn(form, "email", "firstName", "lastName"),
-        roleIds: form.getAll("roleIds").map(String),
-      },
-    });
-    return done("invitations", userTexts[v.locale].invited(email));
-  },
+  send: sendTo(
+    "inviteUser",
+    (form) => ({
+      ...fieldsIn(form, "email", "firstName", "lastName"),
+      roleIds: form.getAll("roleIds").map(String),
+    }),
+    (v, { email }) => done("invitations", userTexts[v.locale].invited(email)),
+  ),
 });
 
 export const invitationPages: ConsolePage[] = [
