@@ -12,7 +12,7 @@ import { actionsColumn, timeColumn } from "../components/list.tsx";
 import { Card, Notice } from "../components/notice.tsx";
 import { PasskeyForm, passkeyOf } from "./proof_forms.tsx";
 import { type Column, dataTable } from "../components/table.tsx";
-import { Badge, CopyValue } from "../components/values.tsx";
+import { Badge, bulletList, CopyValue } from "../components/values.tsx";
 import { action, done, formPage, type Sent, showing } from "../shared/actions.ts";
 import { clientRequestOf } from "../shared/request_security.ts";
 import type { Answer } from "../shared/operations.ts";
@@ -227,13 +227,7 @@ function codesView(v: Visit, codes: string[]): View {
       <>
         <Notice tone="warn">{t.codesOnce}</Notice>
         <Card title={t.recoveryCodes}>
-          <ul class="plain">
-            {codes.map((code) => (
-              <li>
-                <code>{code}</code>
-              </li>
-            ))}
-          </ul>
+          {bulletList(codes, (code) => <code>{code}</code>, { look: "plain" })}
         </Card>
         <GoOn v={v} />
       </>

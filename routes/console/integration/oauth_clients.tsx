@@ -16,7 +16,7 @@ import { keyOrder } from "./keys.tsx";
 import { integrationTexts, oauthClientTexts } from "./texts.ts";
 import { shownOnce } from "./shown_once.tsx";
 import { actionsOf, done, formPage, sendTo, type Sent } from "../shared/actions.ts";
-import { Fields, Form } from "../components/fields.tsx";
+import { Fields, formView } from "../components/fields.tsx";
 
 const lines = (form: FormData, name: string) => field(form, name).split(/\s+/).filter((line) => line !== "");
 
@@ -93,40 +93,33 @@ function clientForm(v: Visit, sent: Sent | null, values: Record<string, unknown>
   const { id } = v.params;
   const f = new Fields(v, sent, "createOAuthClient", values);
   const list = { href: "oauth-clients", label: t.clients };
-  const here = id ? `oauth-clients/${id}` : "oauth-clients";
   const kinds = (["confidential", "public"] as const).map((kind) => ({ value: kind, label: t[kind] }));
   const algorithms = ["EdDSA", "RS256"].map((name) => ({ value: name, label: name }));
-  return {
+  return formView(f, {
     title: id ? t.edit : t.newClient,
-    crumbs: id ? [list, { href: here, label: String(values.name) }] : [list],
-    body: (
-      <Form
-        fields={f}
-        action={id ? `${here}/edit` : "oauth-clients/new"}
-        submit={id ? undefined : t.createClient}
-        back={here}
-        stacked
-      >
-        <Card>
-          <div class="pair">
-            {f.text("name", t.name, { hint: t.nameHint })}
-            {!id && f.select("kind", t.kind, kinds)}
-          </div>
-          {f.area("redirectUris", t.redirectUris, { hint: t.redirectHint, required: false })}
-          {f.area("postLogoutRedirectUris", t.postLogoutRedirectUris)}
-          {f.text("backchannelLogoutUri", t.backchannelLogoutUri, { hint: t.backchannelHint })}
-          {f.text("audience", t.audience, { hint: t.audienceHint })}
-          {f.text("scopes", t.scopes, { hint: t.scopesHint })}
-          {f.select("tokenAlgorithm", t.tokenAlgorithm, algorithms)}
-          {f.text("accessTokenSeconds", t.accessTokenSeconds, { type: "number" })}
-          {f.text("refreshTokenSeconds", t.refreshTokenSeconds, { type: "number" })}
-          {f.text("grantSeconds", t.grantSeconds, { type: "number" })}
-          {f.check("withPermissions", t.withPermissions)}
-          {may(v.viewer, "admin:system") && f.check("firstParty", t.firstParty)}
-        </Card>
-      </Form>
+    crumbs: id ? [list, { href: `oauth-clients/${id}`, label: String(values.name) }] : [list],
+    submit: id ? undefined : t.createClient,
+    stacked: true,
+    inputs: (
+      <Card>
+        <div class="pair">
+          {f.text("name", t.name, { hint: t.nameHint })}
+          {!id && f.select("kind", t.kind, kinds)}
+        </div>
+        {f.area("redirectUris", t.redirectUris, { hint: t.redirectHint, required: false })}
+        {f.area("postLogoutRedirectUris", t.postLogoutRedirectUris)}
+        {f.text("backchannelLogoutUri", t.backchannelLogoutUri, { hint: t.backchannelHint })}
+        {f.text("audience", t.audience, { hint: t.audienceHint })}
+        {f.text("scopes", t.scopes, { hint: t.scopesHint })}
+        {f.select("tokenAlgorithm", t.tokenAlgorithm, algorithms)}
+        {f.text("accessTokenSeconds", t.accessTokenSeconds, { type: "number" })}
+        {f.text("refreshTokenSeconds", t.refreshTokenSeconds, { type: "number" })}
+        {f.text("grantSeconds", t.grantSeconds, { type: "number" })}
+        {f.check("withPermissions", t.withPermissions)}
+        {may(v.viewer, "admin:system") && f.check("firstParty", t.firstParty)}
+      </Card>
     ),
-  };
+  });
 }
 
 type Client = Row<"listOAuthClients">;

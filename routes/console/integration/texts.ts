@@ -196,8 +196,6 @@ export const webhookTexts = sectionTexts({
     "Deliveries wait until the endpoint is resumed.",
     "As entregas esperam até o endpoint ser retomado.",
   ],
-  active: ["Active", "Ativo"],
-  inactive: ["Inactive", "Inativo"],
   failing: ["Failing", "Com falhas"],
   endpointId: ["Endpoint ID", "ID do endpoint"],
   ended: ["Ended", "Terminou"],
@@ -256,7 +254,6 @@ export const oauthClientTexts = sectionTexts({
   everyTenant: ["Of every tenant", "De todos os inquilinos"],
   ownTenant: ["Of its tenant", "Do seu inquilino"],
   clientId: ["Client id", "Id do cliente"],
-  clientSecret: ["Client secret", "Segredo do cliente"],
   redirectUris: ["Redirect URIs", "URIs de redirecionamento"],
   redirectHint: [
     "One per line. https, or http on 127.0.0.1, [::1] or localhost. Compared character by character.",

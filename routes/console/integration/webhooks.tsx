@@ -1,5 +1,5 @@
 import type { Child } from "hono/jsx";
-import { Fields, FoldedForm, Form } from "../components/fields.tsx";
+import { Fields, FoldedForm, formView } from "../components/fields.tsx";
 import { actionButton, buttonLink, deleteButton } from "../components/forms.tsx";
 import {
   actionsColumn,
@@ -203,9 +203,7 @@ function deliveryList(v: Visit, endpoint: Endpoint, page: Page<Delivery>) {
     icon: "webhooks",
     caption: t.deliveriesCaption,
     empty: [t.noDeliveries, t.noDeliveriesText],
-    filters: [
-      statusFilter(v),
-    ],
+    filters: [statusFilter(v)],
     everySeconds: 5,
     columns: [
       ...deliveryColumns<Delivery>(v),
@@ -309,51 +307,40 @@ const editWebhookPage = formPage({
   send: sendTo("updateWebhookEndpoint", bodyOf, (v) => done(here(v), integrationTexts[v.locale].saved)),
 });
 
-async function webhookForm(
-  v: Visit,
-  sent: Sent | null,
-  values: Record<string, unknown>,
-): Promise<View> {
+async function webhookForm(v: Visit, sent: Sent | null, values: Record<string, unknown>): Promise<View> {
   const t = integrationTexts[v.locale];
   const { id } = v.params;
   const types = await v.api.call("listEventTypes");
   const f = new Fields(v, sent, "createWebhookEndpoint", values);
   const list = { href: "webhooks", label: t.webhooks };
-  const here = id ? `webhooks/${id}` : "webhooks";
   const errors = f.errorsOf("eventTypes");
-  return {
+  return formView(f, {
     title: id ? t.edit : t.newWebhook,
-    crumbs: id ? [list, { href: here, label: String(values.url) }] : [list],
-    body: (
-      <Form
-        fields={f}
-        action={id ? `${here}/edit` : "webhooks/new"}
-        submit={id ? undefined : commonTexts[v.locale].create}
-        back={here}
-        stacked
-      >
-        <Card>
-          {f.text("url", t.url, { type: "url", hint: t.urlHint })}
-          {f.text("description", t.description)}
-          {f.check("isActive", t.isActive)}
-          {f.check("ordered", t.ordered, t.orderedHint)}
-        </Card>
-        <Card>
-          <fieldset class="plain">
-            <legend>{t.events}</legend>
-            {errors && <p class="error">{errors.join(" ")}</p>}
-            {f.choices("eventTypes", [{ value: "*", label: t.allEvents }])}
-            <div class="grid-3">
-              {f.choices(
-                "eventTypes",
-                types.map(({ type, description }) => ({ value: type, hint: description })),
-              )}
-            </div>
-          </fieldset>
-        </Card>
-      </Form>
-    ),
-  };
+    crumbs: id ? [list, { href: here(v), label: String(values.url) }] : [list],
+    submit: id ? undefined : commonTexts[v.locale].create,
+    stacked: true,
+    inputs: [
+      <Card>
+        {f.text("url", t.url, { type: "url", hint: t.urlHint })}
+        {f.text("description", t.description)}
+        {f.check("isActive", t.isActive)}
+        {f.check("ordered", t.ordered, t.orderedHint)}
+      </Card>,
+      <Card>
+        <fieldset class="plain">
+          <legend>{t.events}</legend>
+          {errors && <p class="error">{errors.join(" ")}</p>}
+          {f.choices("eventTypes", [{ value: "*", label: t.allEvents }])}
+          <div class="grid-3">
+            {f.choices(
+              "eventTypes",
+              types.map(({ type, description }) => ({ value: type, hint: description })),
+            )}
+          </div>
+        </fieldset>
+      </Card>,
+    ],
+  });
 }
 
 const here = (v: Visit) => `webhooks/${v.params.id}`;

@@ -25,7 +25,6 @@ const texts = sectionTexts({
   full: ["Full in", "Cheio em"],
   noLimit: ["set by an alert rule", "definido por uma regra de alerta"],
   late: ["Late retention and maintenance", "Conservação e manutenção atrasadas"],
-  work: ["Job", "Tarefa"],
   lateBy: ["Late by", "Atraso"],
   noneLate: ["All of it is on time.", "Tudo está em dia."],
   tables: ["Tables, largest first", "Tabelas, as maiores primeiro"],
@@ -135,7 +134,7 @@ export const databasePage: ConsolePage = {
             <Card title={t.late}>
               {dataTable(t.late, late, <p class="muted">{t.noneLate}</p>, [
                 {
-                  head: t.work,
+                  head: t.job,
                   cell: ({ name }) => <a href={typePath(name)}>{name}</a>,
                 },
                 { head: t.lateBy, align: "end", cell: ({ seconds }) => duration(v, seconds * 1000) },

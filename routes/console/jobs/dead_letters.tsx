@@ -114,7 +114,7 @@ async function groupsPage(v: Visit): Promise<View> {
                   {group.exampleError || <em>{t.noError}</em>}
                 </a>
               ),
-              below: [[jobTexts[v.locale].type, ({ jobTypeName }) => jobTypeName]],
+              below: [[jobTexts[v.locale].jobType, ({ jobTypeName }) => jobTypeName]],
             },
             { head: t.open, align: "end", cell: ({ count }) => number(v, count), onPhone: true },
             timeColumn(v, t.first, "firstFailedAt", { wideOnly: true }),
@@ -167,8 +167,8 @@ async function deadLettersPage(v: Visit): Promise<View> {
     empty: [t.empty, t.emptyText] as [string, string],
     filters: [
       hidden("errorPattern"),
-      text("jobTypeName", j.type, { maxlength: 200 }),
-      text("errorContains", t.contains, { maxlength: 500 }),
+      text("jobTypeName", j.jobType, { maxlength: 200 }),
+      text("errorContains", t.errorContains, { maxlength: 500 }),
       ...period({ from: t.from, to: t.to }),
       choice("isRetried", t.show, { false: t.onlyOpen, true: t.onlyRetried }, j.all),
     ],

@@ -121,7 +121,7 @@ async function comparisonPage(v: Visit): Promise<View> {
         <Card>
           {dataTable(t.compareCaption, types, <Empty icon="jobs" title={t.none}>{t.noneText}</Empty>, [
             linkColumn<Type>(t.jobType, ({ jobTypeName }) => [typePath(jobTypeName), jobTypeName]),
-            ...cells(t.volume, ({ succeeded, failed }) => number(v, succeeded + failed)),
+            ...cells(t.attempts, ({ succeeded, failed }) => number(v, succeeded + failed)),
             ...cells(
               t.failureRate,
               ({ failureRate }) => failureRate === null ? "–" : percent(v, failureRate),

@@ -24,7 +24,8 @@ import { ENDED, type Job, jobColumns, jobStates } from "./list.tsx";
 import { PauseBanner } from "./pauses.tsx";
 import { workerTexts } from "./worker_texts.ts";
 import { queuePath, recurringPath, typePath } from "../shared/job_paths.ts";
-import { jobOriginLabels, jobPriorityLabels, jobTexts } from "./texts.ts";
+import { jobOriginLabels, jobTexts } from "./texts.ts";
+import { priorityLabels } from "../shared/labels.ts";
 import { defineStates } from "../components/states.tsx";
 
 const LOG_LINES = 100;
@@ -128,9 +129,9 @@ function JobFacts({ v, job }: { v: Visit; job: Answer<"readJob"> }) {
   return factList([
     ["Id", <CopyValue v={v} value={job.id} />],
     timelineFact(v, { jobId: job.id }, job.traceId),
-    [t.type, <a href={typePath(job.jobTypeName)}>{job.jobTypeName}</a>],
+    [t.jobType, <a href={typePath(job.jobTypeName)}>{job.jobTypeName}</a>],
     [t.queue, <a href={queuePath(job.queue)}>{job.queue}</a>],
-    [t.priority, jobPriorityLabels[v.locale][job.priority]],
+    [t.priority, priorityLabels[v.locale][job.priority]],
     [t.trigger, jobOriginLabels[v.locale][job.type]],
     [t.attempts, t.of(job.attempts, job.maxRetries + 1)],
     [t.created, <Time v={v} at={job.createdAt} />],

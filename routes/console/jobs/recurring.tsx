@@ -132,7 +132,7 @@ async function listRecurring(v: Visit): Promise<View> {
     everySeconds: 15,
     columns: async (rows) => [
       linkColumn(t.id, (recurring) => [recurringPath(v, recurring), recurring.jobId], {
-        below: [[jobTexts[v.locale].type, ({ jobTypeName }) => jobTypeName]],
+        below: [[jobTexts[v.locale].jobType, ({ jobTypeName }) => jobTypeName]],
       }),
       ...tenantColumn<Recurring>(
         jobTexts[v.locale],
@@ -230,7 +230,7 @@ async function recurringJobPage(v: Visit): Promise<View> {
           >
             {factList([
               [t.schedule, <Schedule v={v} recurring={recurring} />],
-              [jobTexts[v.locale].type, jobTypeName],
+              [jobTexts[v.locale].jobType, jobTypeName],
               [jobTexts[v.locale].queue, queue],
               recurring.uniqueKey && [jobTexts[v.locale].uniqueKey, <code>{recurring.uniqueKey}</code>],
               [t.last, <Time v={v} at={recurring.lastRunAt} />],

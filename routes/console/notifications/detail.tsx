@@ -2,6 +2,7 @@ import { actionButton } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { type Column, dataTable } from "../components/table.tsx";
 import {
+  bulletList,
   CodeBlock,
   CopyValue,
   duration,
@@ -22,12 +23,12 @@ import {
   isCancellable,
   isRetriable,
   messageStates,
-  notificationPriorityLabels,
   recipientBadge,
   skipReasonLabels,
 } from "./status.tsx";
 import { notificationTexts, suppressionBecause } from "./texts.ts";
 import { actionsOf } from "../shared/actions.ts";
+import { priorityLabels } from "../shared/labels.ts";
 import { placeOf } from "../shared/scope.ts";
 
 /** True if the message has ended without being sent. */
@@ -80,7 +81,11 @@ async function detailPage(v: Visit): Promise<View> {
         </div>
         {message.attachments.length > 0 && (
           <Card title={t.attachments}>
-            <Attachments message={message} />
+            {bulletList(message.attachments, ({ fileId, fileName, contentType }) => (
+              <>
+                <a href={`files/${fileId}`}>{fileName}</a> <span class="muted">{contentType}</span>
+              </>
+            ))}
           </Card>
         )}
         <Card title={t.content}>
@@ -149,16 +154,6 @@ function SuppressionWarning({ v, message }: { v: Visit; message: Detail }) {
   );
 }
 
-const Attachments = ({ message }: { message: Detail }) => (
-  <ul>
-    {message.attachments.map(({ fileId, fileName, contentType }) => (
-      <li>
-        <a href={`files/${fileId}`}>{fileName}</a> <span class="muted">{contentType}</span>
-      </li>
-    ))}
-  </ul>
-);
-
 function MessageFacts({ v, message }: { v: Visit; message: Detail }) {
   const t = notificationTexts[v.locale];
   const { templateSlug: slug, templateLocale, templateVersion, fromAddress, fromName } = message;
@@ -172,7 +167,7 @@ function MessageFacts({ v, message }: { v: Visit; message: Detail }) {
       </>,
     ],
     [t.channel, channelLabel(v.locale, message.channel)],
-    [t.priority, notificationPriorityLabels[v.locale][message.priority]],
+    [t.priority, priorityLabels[v.locale][message.priority]],
     [t.category, message.category],
     [t.created, <Time v={v} at={message.createdAt} />],
     message.scheduledAt && [t.scheduledFor, <Time v={v} at={message.scheduledAt} />],

@@ -130,8 +130,8 @@ function labelsOf(v: Visit): Record<string, string> {
   const t = templateTexts[v.locale];
   return {
     subjectTemplate: t.subject,
-    htmlBodyTemplate: t.html,
-    textBodyTemplate: t.text,
+    htmlBodyTemplate: t.htmlBody,
+    textBodyTemplate: t.textBody,
     requiredVariables: t.required,
     layoutSlug: t.layout,
     texts: t.texts,
@@ -232,8 +232,8 @@ function contentCard(f: Fields, { template, layouts }: Edited, isStored: boolean
         </div>
       )}
       {f.text("subjectTemplate", t.subject)}
-      {f.area("htmlBodyTemplate", t.html, { rows: 14, code: true })}
-      {f.area("textBodyTemplate", t.text, { rows: 6, code: true, hint: t.textHint })}
+      {f.area("htmlBodyTemplate", t.htmlBody, { rows: 14, code: true })}
+      {f.area("textBodyTemplate", t.textBody, { rows: 6, code: true, hint: t.textHint })}
       {f.text("requiredVariables", t.required, { hint: t.requiredHint })}
       <TextRows
         v={v}

@@ -17,10 +17,10 @@ import {
   isCancellable,
   isRetriable,
   messageStates,
-  notificationPriorityLabels,
   type Summary,
 } from "./status.tsx";
 import { notificationTexts } from "./texts.ts";
+import { priorityLabels } from "../shared/labels.ts";
 import { counted } from "../shared/languages.ts";
 
 type Stats = Answer<"readNotificationStats">;
@@ -129,8 +129,7 @@ function columns(
         [t.channel, ({ channel }) => channelLabel(v.locale, channel)],
         [
           t.priority,
-          ({ priority }) =>
-            (v.collect || priority !== "Normal") && notificationPriorityLabels[v.locale][priority],
+          ({ priority }) => (v.collect || priority !== "Normal") && priorityLabels[v.locale][priority],
         ],
       ],
     },

@@ -91,7 +91,7 @@ function Actions({ v, sender: { id, address, method, status, isDefault } }: { v:
     <>
       {(method === "Dns" || status !== "Verified") && actionButton(v, `senders/${id}/verify`, label)}
       {status === "Verified" && !isDefault && actionButton(v, `senders/${id}/default`, t.makeDefault)}
-      {actionButton(v, `senders/${id}/remove`, t.remove, { confirm: t.removeConfirm(address) })}
+      {actionButton(v, `senders/${id}/remove`, t.takeOut, { confirm: t.removeConfirm(address) })}
     </>
   );
 }
@@ -104,7 +104,7 @@ function AddForm({ v, sent }: { v: Visit; sent: Sent | null }) {
       <FoldedForm fields={f} label={t.add} action="senders" submit={t.addIt}>
         <div class="pair">
           {f.text("address", t.address, { type: "email", required: true })}
-          {f.text("name", t.senderName, { hint: t.senderNameHint })}
+          {f.text("name", t.name, { hint: t.senderNameHint })}
         </div>
         {f.select("method", t.method, labelled(SENDER_METHODS, proofLabels[v.locale]))}
       </FoldedForm>

@@ -45,13 +45,13 @@ export const suppressionPages: ConsolePage[] = [
               </>
             ),
             csv: ({ reason }) => reasons[reason],
-            below: [[t.detail, ({ detail }) => detail]],
+            below: [[t.details, ({ detail }) => detail]],
           },
           timeColumn(v, t.since, "createdAt"),
           actionsColumn(
             v,
             ({ id, address }) =>
-              actionButton(v, `suppressions/${id}/lift`, t.remove, { confirm: t.removeConfirm(address) }),
+              actionButton(v, `suppressions/${id}/lift`, t.takeOut, { confirm: t.removeConfirm(address) }),
           ),
         ],
       });
@@ -100,7 +100,7 @@ function AddForm({ v, sent }: { v: Visit; sent: Sent | null }) {
         </div>
         <div class="pair">
           {f.select("reason", t.reason, reasons)}
-          {f.text("detail", t.detail)}
+          {f.text("detail", t.details)}
         </div>
       </FoldedForm>
     </Card>

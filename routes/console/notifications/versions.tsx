@@ -338,8 +338,8 @@ async function versionsPage(v: Visit): Promise<View> {
     labels: {
       name: t.name,
       subjectTemplate: t.subject,
-      htmlBodyTemplate: t.html,
-      textBodyTemplate: t.text,
+      htmlBodyTemplate: t.htmlBody,
+      textBodyTemplate: t.textBody,
       requiredVariables: t.required,
       layoutSlug: t.layout,
       texts: t.texts,

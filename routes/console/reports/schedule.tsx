@@ -63,7 +63,7 @@ async function schedulePage(v: Visit): Promise<View> {
             <ParametersCard v={v} templates={templates} of={schedule} />
             <DeliveryCard v={v} schedule={schedule} targets={targets} />
           </div>
-          <Card title={t.recent} actions={<a href={`report-runs?scheduleId=${id}`}>{t.all}</a>}>
+          <Card title={t.lastRuns} actions={<a href={`report-runs?scheduleId=${id}`}>{t.all}</a>}>
             {dataTable(
               r.historyCaption,
               runs.items,

@@ -70,7 +70,7 @@ function SecretCard({ v, secret }: { v: Visit; secret: Answer<"readReportWebhook
   return (
     <Card
       title={t.webhookSecret}
-      actions={actionButton(v, "report-targets/webhook-secret", t.rotate, {
+      actions={actionButton(v, "report-targets/webhook-secret", t.newSecret, {
         icon: "keys",
         confirm: t.rotateConfirm,
       })}

@@ -139,7 +139,6 @@ export const reportTexts = sectionTexts({
   // one run
   requestedBy: ["Requested by", "Pedido por"],
   started: ["Started", "Iniciado"],
-  duration: ["Duration", "Duração"],
   downloads: ["Downloads", "Descargas"],
   expires: ["Kept until", "Mantido até"],
   fileName: ["File name", "Nome do arquivo"],
@@ -205,7 +204,6 @@ export const scheduleTexts = sectionTexts({
   resumed: ["The schedule runs again.", "O agendamento foi retomado."],
   triggered: ["The report was queued.", "O relatório foi colocado na fila."],
   deleted: ["The schedule was deleted.", "O agendamento foi excluído."],
-  recent: ["Latest runs", "Últimas execuções"],
   all: ["All runs", "Todas as execuções"],
 });
 
@@ -268,7 +266,6 @@ export const targetTexts = sectionTexts({
   ],
   secretCreated: ["Created", "Criado"],
   oldSecret: ["The previous secret also signs until", "O segredo anterior também assina até"],
-  rotate: ["New secret", "Novo segredo"],
   rotateConfirm: [
     "Create a new secret? The current one also signs for 24 hours.",
     "Criar um novo segredo? O atual também assina durante 24 horas.",
@@ -303,7 +300,6 @@ export const documentTemplateTexts = sectionTexts({
     'The body shows a text with {{ t "key" }}, in the language of the document. Empty rows are removed.',
     'O corpo mostra um texto com {{ t "chave" }}, no idioma do documento. As linhas vazias são removidas.',
   ],
-  texts: ["Texts by language", "Textos por idioma"],
   requiredHint: [
     "Names separated by commas. A document without one of them is refused.",
     "Nomes separados por vírgulas. Um documento sem uma delas é recusado.",

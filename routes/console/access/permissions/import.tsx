@@ -48,7 +48,7 @@ function chooseFile(v: Visit, sent: Sent | null): View {
           <CheckField label={t.upsert} name="upsert" hint={t.upsertHint} />
           <p class="hint">{t.previewHint}</p>
           <div class="row">
-            <button type="submit" class="button primary" name="do" value="preview">{t.preview}</button>
+            <button type="submit" class="button primary" name="do" value="preview">{t.checkFile}</button>
           </div>
         </form>
         <p class="row">
@@ -104,7 +104,7 @@ function previewView(v: Visit, result: Result, file: File, content: string): Vie
           <code>{file.name}</code> {failed > 0 && t.failing(failed)}
         </Notice>
         {statisticList(v, [
-          [t.total, total],
+          [t.rows, total],
           [t.Created, created, { tone: "ok" }],
           [t.Updated, updated, { tone: "info" }],
           [t.Unchanged, unchanged],

@@ -106,7 +106,7 @@ async function permissionsPage(v: Visit): Promise<View> {
   const filters = [
     search(t.search),
     choice("category", t.category, categories),
-    choice("reach", t.scope, { Tenant: t.Tenant, Platform: t.Platform }),
+    choice("reach", t.scope, { Tenant: t.Tenant, Platform: t.allTenants }),
     choice("isSystem", t.origin, { true: t.builtin, false: t.custom }),
   ];
   return {
@@ -159,7 +159,7 @@ function catalogTable(v: Visit, categories: Category[]) {
       cell: ({ isSystem, reach }) => (
         <span class="row">
           <Badge tone={isSystem ? "idle" : "info"}>{isSystem ? t.builtin : t.custom}</Badge>
-          {reach === "Platform" && <Badge tone="warn">{t.Platform}</Badge>}
+          {reach === "Platform" && <Badge tone="warn">{t.allTenants}</Badge>}
         </span>
       ),
     },

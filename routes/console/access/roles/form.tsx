@@ -1,5 +1,5 @@
 import { problem } from "../../../../domain/problems/problem.ts";
-import { Fields, Form } from "../../components/fields.tsx";
+import { Fields, formView } from "../../components/fields.tsx";
 import { buttonLink, CsrfField, SEARCH_LENGTH } from "../../components/forms.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
 import { Badge } from "../../components/values.tsx";
@@ -21,17 +21,14 @@ export const newRolePage = formPage({
   permissions: ["create:roles"],
   async show(v, sent) {
     const f = new Fields(v, sent, "createRole");
-    const { create } = commonTexts[v.locale];
-    return {
+    return formView(f, {
       title: roleTexts[v.locale].newRoleIn(v.viewer.tenant?.name ?? ""),
       crumbs: roleCrumbs(v),
       scripts: ["filter.js"],
-      body: (
-        <Form fields={f} action="roles/new" submit={create} back="roles" stacked>
-          <RoleFields f={f} held={[]} catalog={await readCatalog(v)} />
-        </Form>
-      ),
-    };
+      submit: commonTexts[v.locale].create,
+      stacked: true,
+      inputs: <RoleFields f={f} held={[]} catalog={await readCatalog(v)} />,
+    });
   },
   send: sendTo(
     "createRole",
@@ -51,19 +48,10 @@ export const editRolePage = formPage({
     const [grants, catalog] = await Promise.all([readGrants(v, role.id), readCatalog(v)]);
     const held = grants.map(({ id }) => id);
     const f = new Fields(v, sent, "createRole", { ...role, permissionIds: held, etag });
-    const back = `roles/${role.id}`;
-    return {
-      title: t.edit,
-      crumbs: roleCrumbs(v, role),
-      scripts: ["filter.js"],
-      body: role.isSystemRole
-        ? <Notice tone="info">{t.builtinNote}</Notice>
-        : (
-          <Form fields={f} action={`${back}/edit`} back={back} stacked>
-            <RoleFields f={f} held={held} catalog={catalog} />
-          </Form>
-        ),
-    };
+    const head = { title: t.edit, crumbs: roleCrumbs(v, role), scripts: ["filter.js"] };
+    if (role.isSystemRole) return { ...head, body: <Notice tone="info">{t.builtinNote}</Notice> };
+    const inputs = <RoleFields f={f} held={held} catalog={catalog} />;
+    return formView(f, { ...head, stacked: true, inputs });
   },
   async send(v, form) {
     const { params } = v;

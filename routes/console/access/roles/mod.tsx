@@ -14,7 +14,7 @@ import { roleTexts } from "./texts.ts";
 import { buttonLink, deleteButton } from "../../components/forms.tsx";
 import { choice, linkColumn, list, search, timeColumn } from "../../components/list.tsx";
 import { statisticList } from "../../components/statistics.tsx";
-import { Codes, CopyValue, factList, number, Time } from "../../components/values.tsx";
+import { bulletList, Codes, CopyValue, factList, number, Time } from "../../components/values.tsx";
 import { translateBuiltin } from "../../shared/translations.ts";
 import { Card, Empty, Notice } from "../../components/notice.tsx";
 import { Icon } from "../../components/icons.tsx";
@@ -94,14 +94,10 @@ function Holders({ v, role, users, href }: { v: Visit; role: Role; users: Holder
       title={t.holders}
       actions={userCount > users.length && buttonLink(href, t.allHolders(number(v, userCount)))}
     >
-      {users.length === 0 ? <p class="muted">{t.noHolders}</p> : (
-        <ul class="row tags" aria-label={t.holders}>
-          {users.map((user) => (
-            <li>
-              <a href={`users/${user.id}`} title={user.email}>{userName(user)}</a>
-            </li>
-          ))}
-        </ul>
+      {users.length === 0 ? <p class="muted">{t.noHolders}</p> : bulletList(
+        users,
+        (user) => <a href={`users/${user.id}`} title={user.email}>{userName(user)}</a>,
+        { look: "row tags", label: t.holders },
       )}
       {userCount > 0 && !role.isSystemRole && may(v.viewer, "delete:roles") && (
         <p class="hint">{t.stillHeld(userCount)}</p>

@@ -1,5 +1,5 @@
 import type { Child } from "hono/jsx";
-import { Fields, Form } from "../../components/fields.tsx";
+import { Fields, formView } from "../../components/fields.tsx";
 import { actionButton, buttonLink, deleteButton } from "../../components/forms.tsx";
 import { namedChoices } from "../../components/list.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
@@ -178,12 +178,14 @@ async function providerForm(
   const roles = await roleChoices(v, v.viewer.tenant?.id ?? "");
   const here = v.params.id ? `${at}/providers/${v.params.id}` : at;
   const isNew = name === undefined;
-  return {
+  return formView(f, {
     title: isNew ? (kind === "Oidc" ? t.newOidc : t.newSaml) : t.edit,
     crumbs: [...crumbsOf(v, at), ...isNew ? [] : [{ href: here, label: name }]],
     scope: v.viewer.tenant?.name,
-    body: (
-      <Form fields={f} submit={isNew ? t.createProvider : undefined} back={here} stacked>
+    submit: isNew ? t.createProvider : undefined,
+    stacked: true,
+    inputs: (
+      <>
         <input type="hidden" name="kind" value={kind} />
         <Card title={t.connection}>
           {isNew && <p class="muted">{t.newIntro}</p>}
@@ -212,7 +214,7 @@ async function providerForm(
         <Card title={t.users}>
           {f.check("createsUsers", t.createsUsers, t.createsUsersHint)}
           {roles.length > 0 &&
-            f.select("roleId", t.newUsersRole, namedChoices(roles), { any: t.noRole })}
+            f.select("roleId", t.newUsersRole, namedChoices(roles), { any: t.none })}
           {f.check("satisfiesSecondFactor", t.satisfiesSecondFactor)}
         </Card>
         <Card title={t.claims}>
@@ -226,9 +228,9 @@ async function providerForm(
               : <input type="hidden" name="groups" value={f.value("groups")} />}
           </div>
         </Card>
-      </Form>
+      </>
     ),
-  };
+  });
 }
 
 /** The members of a provider in a form. The form of who may not see the roles has no `roleId`. */

@@ -334,7 +334,7 @@ export const registrationPage = formPage({
       inputs: [
         f.select("mode", t.mode, labelled(MODES, t)),
         f.area("domains", t.domains, { rows: 3, hint: t.domainsHint }),
-        f.select("roleId", t.newUsersRole, roles, { any: t.noRole }),
+        f.select("roleId", t.newUsersRole, roles, { any: t.none }),
       ],
     });
     return {

@@ -113,7 +113,7 @@ async function groupChoices(v: Visit): Promise<Choice[]> {
 
 function parentInput(f: Fields, groups: Choice[]) {
   const t = tenantTexts[f.v.locale];
-  const more = managesAllTenants(f.v) ? { hint: t.parentHint, any: t.noParent } : {};
+  const more = managesAllTenants(f.v) ? { hint: t.parentHint, any: t.none } : {};
   return f.select("parentTenantId", t.parent, groups, more);
 }
 

@@ -3,7 +3,15 @@ import { actionButton, buttonLink, deleteButton } from "../../components/forms.t
 import { actionsColumn, timeColumn } from "../../components/list.tsx";
 import { Card, Empty } from "../../components/notice.tsx";
 import { cellOf, type Column, dataTable } from "../../components/table.tsx";
-import { Badge, Codes, CopyValue, factList, Time, timelineFact } from "../../components/values.tsx";
+import {
+  Badge,
+  bulletList,
+  Codes,
+  CopyValue,
+  factList,
+  Time,
+  timelineFact,
+} from "../../components/values.tsx";
 import { commonTexts } from "../../shared/common_texts.ts";
 import type { Row } from "../../shared/operations.ts";
 import { may, mayInFiles, type View, type Visit } from "../../shared/page.ts";
@@ -156,22 +164,18 @@ function LinksCard({ v, user, links }: { v: Visit; user: AnyUser; links: UserLin
     {
       head: t.roles,
       cell: ({ roles, tenantId }) =>
-        roles.length === 0 ? <span class="muted">{t.noRoles}</span> : (
-          <ul class="row tags">
-            {roles.map(({ id, name }) => (
-              <li>
-                {tenantId === v.viewer.tenant?.id && may(v.viewer, "read:roles")
-                  ? <a href={`roles/${id}`}>{name}</a>
-                  : name}
-              </li>
-            ))}
-          </ul>
+        roles.length === 0 ? <span class="muted">{t.noRoles}</span> : bulletList(
+          roles,
+          ({ id, name }) =>
+            tenantId === v.viewer.tenant?.id && may(v.viewer, "read:roles")
+              ? <a href={`roles/${id}`}>{name}</a>
+              : name,
+          { look: "row tags" },
         ),
     },
     {
       head: t.linkState,
-      cell: ({ isActive }) =>
-        isActive ? <Badge tone="ok">{t.linkActive}</Badge> : <Badge tone="idle">{t.linkInactive}</Badge>,
+      cell: ({ isActive }) => <ActiveBadge v={v} isActive={isActive} />,
     },
     { head: t.externalId, cell: ({ externalId }) => externalId ?? "–", wideOnly: true },
     timeColumn(v, t.created, "createdAt", { wideOnly: true }),

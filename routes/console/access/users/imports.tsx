@@ -60,7 +60,7 @@ async function importsPage(v: Visit): Promise<View> {
         below: [[t.dryRun, ({ dryRun }) => dryRun && <Badge tone="idle">{t.dryRun}</Badge>]],
       },
       {
-        head: t.imported,
+        head: t.users,
         cell: (row) => countsOf(v, row),
         csv: ({ created }) => String(created),
         below: [
@@ -116,10 +116,10 @@ async function importPage(v: Visit): Promise<View> {
           {factList([
             [t.status, importStatus(v, found)],
             [t.rows, total === null ? null : number(v, total)],
-            [t.imported, countsOf(v, found)],
+            [t.users, countsOf(v, found)],
             seesFiles &&
             [t.result, resultFileId && <a href={`files/${resultFileId}`}>{t.resultFile}</a>],
-            seesFiles && [t.sourceFile, <a href={`files/${fileId}`}>{t.openFile}</a>],
+            seesFiles && [t.file, <a href={`files/${fileId}`}>{t.openFile}</a>],
             starter && [t.importedBy, <a href={`users/${starter.id}`}>{userName(starter)}</a>],
             [t.importStartedAt, <Time v={v} at={found.createdAt} />],
             [t.finished, found.finishedAt && <Time v={v} at={found.finishedAt} />],
@@ -175,7 +175,7 @@ async function chooseFile(v: Visit, f: Fields) {
     <Form fields={f} action="user-imports/new" submit={t.checkFile} back="user-imports">
       <input type="hidden" name="dryRun" value="true" />
       {choices.length > 0
-        ? f.select("fileId", t.sourceFile, choices, { hint: t.fileHint })
+        ? f.select("fileId", t.file, choices, { hint: t.fileHint })
         : f.text("fileId", t.fileId, { hint: t.fileHint })}
     </Form>
   );
@@ -213,7 +213,7 @@ async function chosenFile(v: Visit, f: Fields, fileId: string) {
   return (
     <LivePart v={v} id="import-file" {...isMoving ? { everySeconds: REFRESH_SECONDS } : {}}>
       <Card>
-        {file && factList([[t.chosenFile, file.fileName], [t.size, bytes(v, file.sizeBytes)]])}
+        {file && factList([[t.file, file.fileName], [t.size, bytes(v, file.sizeBytes)]])}
         {isMoving && <Notice tone="info">{t.fileScanning}</Notice>}
         {file && !isMoving && file.status !== "Available" && (
           <Notice tone="bad">
@@ -256,7 +256,7 @@ function ImportRows({ v, found, preview }: {
     cell: (row) => row.outcome && <Outcome v={v} outcome={row.outcome} dryRun={found.dryRun} />,
   };
   const shown: Column<Row>[] = [
-    { head: t.rowNumber, cell: ({ row }) => number(v, row) },
+    { head: t.row, cell: ({ row }) => number(v, row) },
     ...columns.map((name): Column<Row> => ({ head: name, cell: ({ values }) => values[name] || "–" })),
     ...isComplete ? [outcome] : [],
   ];
@@ -266,7 +266,7 @@ function ImportRows({ v, found, preview }: {
       {isComplete && (
         <Card title={t.failedRows}>
           {dataTable(t.failedRows, failures, <p class="muted">{t.noFailedRows}</p>, [
-            { head: t.rowNumber, cell: ({ row }) => number(v, row) },
+            { head: t.row, cell: ({ row }) => number(v, row) },
             { head: t.email, cell: ({ email }) => email ?? "–" },
             { head: t.error, cell: ({ error }) => errorText(v, error) },
           ])}

@@ -92,7 +92,7 @@ function Actions({ v, row: { id, email, status } }: { v: Visit; row: Invitation 
   return (
     <span class="row end">
       {actionButton(v, `invitations/${id}/resend`, t.resend, { confirm: t.resendConfirm(email) })}
-      {actionButton(v, `invitations/${id}/revoke`, t.revokeInvitation, {
+      {actionButton(v, `invitations/${id}/revoke`, t.revoke, {
         tone: "danger",
         confirm: t.revokeInvitationConfirm(email),
         confirmLabel: t.revokeInvitationNamed,
