@@ -1,14 +1,13 @@
 import type { ServicePlatform } from "../../../domain/platform.ts";
 import { basePath } from "../../shared/answer.ts";
 import { Fields, Form } from "../components/fields.tsx";
-import { actionButton } from "../components/forms.tsx";
+import { actionButton, buttonLink } from "../components/forms.tsx";
 import { actionsColumn, timeColumn } from "../components/list.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { type Column, dataTable } from "../components/table.tsx";
 import { Badge, Codes } from "../components/values.tsx";
-import { action, actionsOf, done, formPage, type Sent, showing } from "../shared/actions.ts";
+import { action, actionsOf, done, formPage, type Sent, showing, toDocument } from "../shared/actions.ts";
 import { orNull } from "../shared/api.ts";
-import { commonTexts } from "../shared/common_texts.ts";
 import { cookieWriter, isLocale, isTheme } from "../shared/cookies.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import { consoleAddress } from "../shared/request_security.ts";
@@ -21,7 +20,6 @@ import { joinTenantPage } from "./join_tenant.tsx";
 import { accountTexts, factorTexts } from "./texts.ts";
 import { securityPages } from "./security.tsx";
 import { stepUpPage } from "./proof_forms.tsx";
-import { OwnData, ownDataPages } from "./own_data.tsx";
 import { delegationPages } from "../access/delegations.tsx";
 import { sectionTexts } from "../shared/labels.ts";
 import { delegationTexts } from "../access/users/texts.ts";
@@ -159,7 +157,7 @@ function ProfileCard({ v, fields: f }: { v: Visit; fields: Fields }) {
         action="account"
         buttons={
           <button type="submit" class="button primary" name="do" value="profile">
-            {commonTexts[v.locale].save}
+            {t.save}
           </button>
         }
       >
@@ -323,3 +321,48 @@ const ownDelegationPages: ConsolePage[] = actionsOf("account", delegationTexts, 
   "delegations/{id}/refuse": ["refuseDelegation", "refused"],
   "delegations/{id}/end": ["endDelegation", "Ended"],
 });
+
+const exportTexts = sectionTexts({
+  title: ["Your data", "Os seus dados"],
+  text: [
+    "An export is a ZIP file with everything that is stored about you. It can be downloaded for seven days.",
+    "Uma exportação é um arquivo ZIP com tudo o que está salvo sobre você. Pode ser baixada durante sete dias.",
+  ],
+  caption: ["Exports of your data", "Exportações dos seus dados"],
+  export: ["Export my data", "Exportar os meus dados"],
+  asked: ["The export has begun.", "A exportação começou."],
+  from: ["Asked for", "Pedida"],
+  Queued: ["In preparation", "Em preparação"],
+  Running: ["In preparation", "Em preparação"],
+  Completed: ["Ready", "Pronta"],
+  Failed: ["Failed", "Falhou"],
+});
+
+type OwnExport = Answer<"listMyDataRequests">[number];
+
+/** The viewer's exports of their own data. */
+function OwnData({ v, exports }: { v: Visit; exports: OwnExport[] }) {
+  const t = exportTexts[v.locale];
+  return (
+    <Card title={t.title} actions={actionButton(v, "account/export", t.export)}>
+      <p class="muted">{t.text}</p>
+      {dataTable(t.caption, exports, null, [
+        timeColumn<OwnExport>(v, t.from, "createdAt"),
+        { head: t.status, cell: ({ status }) => t[status] },
+        {
+          head: t.download,
+          cell: ({ id, fileId }) =>
+            fileId && buttonLink(`own-exports/${id}`, t.download, { icon: "download" }),
+        },
+      ])}
+    </Card>
+  );
+}
+
+const ownDataPages: ConsolePage[] = [
+  action("account/export", "exportMyData", showing("account", exportTexts, "asked")),
+  {
+    path: "own-exports/{requestId}",
+    get: (v) => toDocument(v, v.api.call("downloadMyData", { params: v.params }), "account"),
+  },
+];

@@ -168,7 +168,6 @@ const inWords = (locale: Locale, timeZone: string, run: Date, isShort = false): 
     timeZone,
   }).format(run);
 
-/** Texts of the schedule editor. */
 const scheduleEditorTexts = sectionTexts({
   repeats: ["Repeats", "Repete-se"],
   minutes: ["Every few minutes", "A cada poucos minutos"],

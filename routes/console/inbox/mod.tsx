@@ -3,7 +3,6 @@ import { choice } from "../components/list.tsx";
 import { EmptyList, LivePart, Pager } from "../components/table.tsx";
 import { Badge, Time } from "../components/values.tsx";
 import { done } from "../shared/actions.ts";
-import { commonTexts } from "../shared/common_texts.ts";
 import { priorityLabels, sectionTexts } from "../shared/labels.ts";
 import { counted } from "../shared/languages.ts";
 import type { Row } from "../shared/operations.ts";
@@ -75,7 +74,7 @@ function MessageCard({ v, message }: { v: Visit; message: Message }) {
       <div class="row">
         {actionUrl && safeLink(actionUrl) && <a class="button small" href={actionUrl}>{t.open}</a>}
         {!isRead && actionButton(v, `inbox/${id}/read`, t.markRead)}
-        {actionButton(v, `inbox/${id}/delete`, commonTexts[v.locale].remove, {
+        {actionButton(v, `inbox/${id}/delete`, t.remove, {
           tone: "danger",
           confirm: t.deleteConfirm,
         })}

@@ -10,7 +10,6 @@ import { Badge, bulletList, CodeBlock, Time } from "../components/values.tsx";
 import { actionsOf, formPage, sendTo } from "../shared/actions.ts";
 import { tenantNames } from "../shared/access_queries.ts";
 import { translateBuiltin } from "../shared/translations.ts";
-import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, field, may, mayInFiles, type View, type Visit } from "../shared/page.ts";
 import { shownOnce } from "./shown_once.tsx";
@@ -138,7 +137,7 @@ function keyColumns(v: Visit, people: Map<string, string>) {
   const lastUse: Column<Key> = {
     head: t.lastUsed,
     sort: "lastUsedAt",
-    cell: ({ lastUsedAt }) => lastUsedAt ? <Time v={v} at={lastUsedAt} /> : commonTexts[v.locale].never,
+    cell: ({ lastUsedAt }) => lastUsedAt ? <Time v={v} at={lastUsedAt} /> : t.never,
     below: [[t.address, ({ lastUsedIp }) => lastUsedIp]],
   };
   const created = timeColumn<Key>(v, t.created, "createdAt", {
@@ -159,7 +158,7 @@ function keyColumns(v: Visit, people: Map<string, string>) {
   };
   const expires: Column<Key> = {
     head: t.expires,
-    cell: ({ expiresAt }) => expiresAt ? <Time v={v} at={expiresAt} /> : commonTexts[v.locale].never,
+    cell: ({ expiresAt }) => expiresAt ? <Time v={v} at={expiresAt} /> : t.never,
   };
   return { name, permissions, status, created, expires, lastUse };
 }
@@ -239,7 +238,6 @@ function expiryOf({ now }: Visit, form: FormData): string | null {
   return days > 0 ? new Date(now.getTime() + days * DAY_MS).toISOString() : null;
 }
 
-/** Permissions by category. */
 type PermissionGroups = [category: string, permissions: { code: string; hint: string | null }[]][];
 
 /** The permissions that the viewer may give to a key: those they hold, directly or through admin:system. */

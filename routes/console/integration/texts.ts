@@ -1,7 +1,6 @@
 import { sectionTexts } from "../shared/labels.ts";
 import { counted, defineTexts, withCount } from "../shared/languages.ts";
 
-/** Texts of API keys. */
 export const keyTexts = defineTexts({
   title: ["API keys", "Chaves de API"],
   caption: ["API keys of this tenant", "Chaves de API deste inquilino"],
@@ -231,7 +230,6 @@ export const webhookTexts = sectionTexts({
   ],
 });
 
-/** Texts of OAuth clients. */
 export const oauthClientTexts = sectionTexts({
   clients: ["OAuth clients", "Clientes OAuth"],
   clientsCaption: ["OAuth clients that you manage", "Clientes OAuth que você gerencia"],

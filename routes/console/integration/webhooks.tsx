@@ -16,7 +16,6 @@ import { Person, userNames } from "../components/user_names.tsx";
 import { Badge, CopyValue, factList, number, shortId, Time } from "../components/values.tsx";
 import { actionsOf, done, formPage, sendTo, type Sent } from "../shared/actions.ts";
 import type { Page } from "../shared/api.ts";
-import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
 import {
   type ConsolePage,
@@ -36,8 +35,7 @@ type Endpoint = Row<"listWebhookEndpoints">;
 async function webhooksPage(v: Visit): Promise<View> {
   const t = integrationTexts[v.locale];
   const w = webhookTexts[v.locale];
-  const { yes, no } = commonTexts[v.locale];
-  const yesNo = { true: yes, false: no };
+  const yesNo = { true: t.yes, false: t.no };
   return await listView(v, "listWebhookEndpoints", {
     path: "webhooks",
     icon: "webhooks",
@@ -70,7 +68,6 @@ async function webhooksPage(v: Visit): Promise<View> {
   });
 }
 
-/** The event types that an endpoint receives. */
 const EventTypes = ({ v, types }: { v: Visit; types: string[] }) =>
   types.includes("*") ? <>{integrationTexts[v.locale].allEvents}</> : (
     <span class="row">
@@ -157,7 +154,7 @@ async function webhookPage(v: Visit, sent: Sent | null = null): Promise<View> {
             ]),
             [t.events, <EventTypes v={v} types={endpoint.eventTypes} />],
             [t.description, endpoint.description],
-            endpoint.ordered && [t.ordered, commonTexts[v.locale].yes],
+            endpoint.ordered && [t.ordered, t.yes],
             [
               w.createdBy,
               endpoint.createdBy && <Person v={v} names={names} id={endpoint.createdBy} />,
@@ -240,7 +237,6 @@ function EndpointActions({ v, endpoint, here }: { v: Visit; endpoint: Endpoint; 
   );
 }
 
-/** The form that pauses an endpoint. */
 function PauseCard({ v, sent, here }: { v: Visit; sent: Sent | null; here: string }) {
   const t = webhookTexts[v.locale];
   const f = new Fields(v, sent, "pauseWebhookEndpoint");
@@ -317,7 +313,7 @@ async function webhookForm(v: Visit, sent: Sent | null, values: Record<string, u
   return formView(f, {
     title: id ? t.edit : t.newWebhook,
     crumbs: id ? [list, { href: here(v), label: String(values.url) }] : [list],
-    submit: id ? undefined : commonTexts[v.locale].create,
+    submit: id ? undefined : t.create,
     stacked: true,
     inputs: [
       <Card>

@@ -3,7 +3,6 @@ import { list } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
 import { Statistic, StatisticRow } from "../components/statistics.tsx";
 import { bytes, duration, number, percent, Time } from "../components/values.tsx";
-import { commonTexts } from "../shared/common_texts.ts";
 import { typePath } from "../shared/job_paths.ts";
 import { sectionTexts } from "../shared/labels.ts";
 import type { Answer } from "../shared/operations.ts";
@@ -92,7 +91,7 @@ export const databasePage: ConsolePage = {
         },
         {
           head: t.vacuumed,
-          cell: ({ vacuumedAt }) => vacuumedAt ? <Time v={v} at={vacuumedAt} /> : commonTexts[v.locale].never,
+          cell: ({ vacuumedAt }) => vacuumedAt ? <Time v={v} at={vacuumedAt} /> : t.never,
           wideOnly: true,
         },
       ],

@@ -27,7 +27,6 @@ import {
 } from "../components/values.tsx";
 import { action, done } from "../shared/actions.ts";
 import { searchOf } from "../shared/api.ts";
-import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, rowActions, type View, type Visit } from "../shared/page.ts";
 import { placeOf } from "../shared/scope.ts";
@@ -120,7 +119,7 @@ async function groupsPage(v: Visit): Promise<View> {
             timeColumn(v, t.first, "firstFailedAt", { wideOnly: true }),
             timeColumn(v, t.last, "lastFailedAt"),
             {
-              head: commonTexts[v.locale].actions,
+              head: t.actions,
               cell: (group) => (
                 group.errorPattern && (
                   <span class="row">
@@ -279,7 +278,6 @@ const retriedFact = (v: Visit, jobId: string, at: string | null): [string, Child
   </>,
 ];
 
-/** Pages of dead letters and their actions. */
 export const deadLetterPages: ConsolePage[] = [
   { path: "dead-letters", get: groupsPage },
   { path: "dead-letters/list", get: deadLettersPage, bulk: deadLetterActions },

@@ -178,7 +178,6 @@ function Creator({ v, id, name }: { v: Visit; id: string; name: string | undefin
   return may(v.viewer, "read:users") ? <a href={`users/${id}`}>{name}</a> : <>{name}</>;
 }
 
-/** The page of a job, and its actions. */
 export const jobPages: ConsolePage[] = [
   { path: "jobs/{id}", get: jobPage },
   ...actionsOf("jobs/{id}", jobTexts, {

@@ -273,7 +273,6 @@ const shortened = (text: string): string =>
 const RETRIED: readonly JobStatus[] = ["Failed", "DeadLettered", "Cancelled"];
 export const ENDED: readonly JobStatus[] = ["Succeeded", "DeadLettered", "Cancelled"];
 
-/** The actions on many jobs. */
 export const jobActions = rowActions<Job>({
   retry: {
     label: ["Retry", "Repetir"],

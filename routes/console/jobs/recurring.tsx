@@ -7,7 +7,6 @@ import { type Column, dataTable, LivePart } from "../components/table.tsx";
 import { Badge, factList, JsonText, Time } from "../components/values.tsx";
 import { tenantNames } from "../shared/access_queries.ts";
 import { action, actionsOf, done, formPage } from "../shared/actions.ts";
-import { commonTexts } from "../shared/common_texts.ts";
 import { recurringPath } from "../shared/job_paths.ts";
 import { FORMAT_TAGS } from "../shared/languages.ts";
 import type { Row } from "../shared/operations.ts";
@@ -89,14 +88,13 @@ function recurringForm(
   o: { former?: Recurring; above?: Child },
 ): View {
   const { v } = f;
-  const { create, save } = commonTexts[v.locale];
   const t = recurringJobTexts[v.locale];
   const { former, above } = o;
   const list = { href: "recurring", label: t.title };
   return formView(f, {
     title: former ? `${t.edit} ${former.jobId}` : t.create,
     crumbs: former ? [list, { href: recurringPath(v, former), label: former.jobId }] : [list],
-    submit: former ? save : create,
+    submit: former ? undefined : jobTexts[v.locale].create,
     above,
     inputs: [
       <input type="hidden" name="jobTypeName" value={type} />,
@@ -160,7 +158,7 @@ async function listRecurring(v: Visit): Promise<View> {
         wideOnly: true,
       },
       {
-        head: commonTexts[v.locale].actions,
+        head: t.actions,
         cell: (recurring) => (
           <div class="buttons">
             <Controls v={v} recurring={recurring} />
@@ -279,7 +277,6 @@ const clock = (v: Visit, timeZone: string, at: string): string =>
     timeZone,
   }).format(new Date(at));
 
-/** The actions on a recurring job. */
 const actions: ConsolePage[] = [
   ...actionsOf("recurring/{id}", recurringJobTexts, {
     pause: ["pauseRecurringJob", "pausedNow"],

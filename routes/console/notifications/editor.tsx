@@ -4,7 +4,6 @@ import { Card, Notice } from "../components/notice.tsx";
 import { Badge, Time } from "../components/values.tsx";
 import { actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
 import { Refusal, searchOf } from "../shared/api.ts";
-import { commonTexts } from "../shared/common_texts.ts";
 import { type ConsolePage, field, may, optionalField, type View, type Visit } from "../shared/page.ts";
 import {
   contentIn,
@@ -209,7 +208,6 @@ function editorView(v: Visit, sent: Sent | null, edited: Edited, note?: string):
 function contentCard(f: Fields, { template, layouts }: Edited, isStored: boolean) {
   const { v, sent } = f;
   const t = templateTexts[v.locale];
-  const { save, create } = commonTexts[v.locale];
   const isTemplate = f.value("kind") === "Template";
   return (
     <Card>
@@ -243,7 +241,7 @@ function contentCard(f: Fields, { template, layouts }: Edited, isStored: boolean
         hint={t.textsHint}
       />
       <div class="row">
-        <button type="submit" class="button primary">{isStored ? save : create}</button>
+        <button type="submit" class="button primary">{isStored ? t.save : t.create}</button>
         {template && (
           <span class="muted">
             <a href={`templates/${template.id}/versions`}>{t.version} {template.version}</a> · {t.changed}

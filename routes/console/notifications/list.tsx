@@ -167,7 +167,6 @@ function columns(
   ];
 }
 
-/** The actions on many messages. */
 export const messageActions = rowActions<Summary>({
   retry: {
     label: ["Send again", "Enviar de novo"],

@@ -5,7 +5,6 @@ import { actionsColumn, type Filter, labelled, listView, search, timeColumn } fr
 import { Card } from "../components/notice.tsx";
 import { Badge, CopyValue } from "../components/values.tsx";
 import { actionsOf, done, formPage, sendTo, type Sent } from "../shared/actions.ts";
-import { commonTexts } from "../shared/common_texts.ts";
 import { type ConsolePage, fieldsIn, optionalField, type Visit } from "../shared/page.ts";
 import { channelLabels } from "./status.tsx";
 import { suppressionReasonLabels, suppressionTexts } from "./texts.ts";
@@ -76,7 +75,7 @@ const channelFilter: Filter = (v) => (
   <div class="field">
     <label for="filter-channel">{suppressionTexts[v.locale].channel}</label>
     <select id="filter-channel" name="channel">
-      <option value="">{commonTexts[v.locale].all}</option>
+      <option value="">{suppressionTexts[v.locale].all}</option>
       {SUPPRESSED_CHANNELS.map((value) => (
         <option value={value} selected={value === v.query.get("channel")}>
           {channelLabels[v.locale][value]}

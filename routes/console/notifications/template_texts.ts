@@ -1,6 +1,5 @@
 import { sectionTexts } from "../shared/labels.ts";
 
-/** Texts of the template list and editor. */
 export const templateTexts = sectionTexts({
   title: ["Templates", "Modelos"],
   caption: ["Message templates by slug and language", "Modelos de mensagens por nome curto e idioma"],
@@ -109,7 +108,6 @@ export const templateTexts = sectionTexts({
   ],
 });
 
-/** Texts of the pages of a template's versions. */
 export const versionTexts = sectionTexts({
   versions: ["Versions", "Versões"],
   caption: ["Versions of the template, newest first", "Versões do modelo, a mais recente primeiro"],

@@ -7,7 +7,7 @@ import { orNull, Refusal } from "../shared/api.ts";
 import type { Answer } from "../shared/operations.ts";
 import { field, optionalField, typedText, type View, type Visit } from "../shared/page.ts";
 import { everywhere, inTenantOf } from "../shared/scope.ts";
-import { jsonField } from "./send_fields.ts";
+import { jsonField } from "./send.tsx";
 import { templateTexts, versionTexts } from "./template_texts.ts";
 import { textsIn } from "./text_rows.tsx";
 import { notificationTexts } from "./texts.ts";

@@ -129,7 +129,6 @@ export const notificationTexts = sectionTexts({
   usedSample: ["Sample data used", "Dados de exemplo usados"],
 });
 
-/** Texts of the viewer's notification preferences. */
 export const preferenceTexts = sectionTexts({
   title: ["Notification preferences", "Preferências de notificação"],
   open: ["Choose the notifications you receive", "Escolher as notificações que recebe"],
@@ -158,7 +157,6 @@ export const preferenceTexts = sectionTexts({
   saved: ["Your preferences were saved.", "Suas preferências foram salvas."],
 });
 
-/** Texts of the suppression list. */
 export const suppressionTexts = sectionTexts({
   title: ["Suppressed addresses", "Endereços suprimidos"],
   intro: [
@@ -201,7 +199,6 @@ export const suppressionReasonLabels = defineTexts({
   Manual: ["Added manually", "Adicionado manualmente"],
 });
 
-/** Texts of the looks and the sender addresses. */
 export const looksTexts = sectionTexts({
   title: ["Looks", "Aparência"],
   intro: [

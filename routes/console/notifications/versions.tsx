@@ -348,7 +348,6 @@ async function versionsPage(v: Visit): Promise<View> {
   });
 }
 
-/** The pages of a template's versions. */
 export const versionPages: ConsolePage[] = [
   { path: "templates/{id}/versions", get: versionsPage },
   { path: "templates/{id}/versions/{version}", get: versionPage },

@@ -5,10 +5,9 @@ import { actionsColumn, linkColumn, listView, search, timeColumn } from "../comp
 import { Card, Notice } from "../components/notice.tsx";
 import { Time } from "../components/values.tsx";
 import { framedHtml } from "../notifications/live_preview.tsx";
-import { jsonField } from "../notifications/send_fields.ts";
+import { jsonField } from "../notifications/send.tsx";
 import { TextRows, textsIn } from "../notifications/text_rows.tsx";
 import { Refusal, searchOf } from "../shared/api.ts";
-import { commonTexts } from "../shared/common_texts.ts";
 import type { Answer, Input } from "../shared/operations.ts";
 import {
   type ConsolePage,
@@ -99,7 +98,6 @@ function editorView(
   { template, etag, chosen, samples }: Edited,
 ): View {
   const t = documentTemplateTexts[v.locale];
-  const { save, create } = commonTexts[v.locale];
   const source = template ?? chosen;
   const sampleData = source ? JSON.stringify(source.sampleData, null, 2) : "";
   const f = new Fields(v, sent, "createDocumentTemplate", { ...source, sampleData, etag });
@@ -169,8 +167,9 @@ function editorView(
                 hint={t.textsHint}
               />
               <div class="row">
-                {mayChange && <button type="submit" class="button primary">{template ? save : create}
-                </button>}
+                {mayChange && (
+                  <button type="submit" class="button primary">{template ? t.save : t.create}</button>
+                )}
                 {template && (
                   <span class="muted">
                     <a href={`document-templates/${template.id}/versions`}>{t.version} {template.version}</a>

@@ -103,7 +103,6 @@ async function versionPdf(v: Visit): Promise<Outcome> {
   }));
 }
 
-/** The pages of a document template's versions. */
 export const documentVersionPages: ConsolePage[] = [
   { path: "document-templates/{id}/versions", get: versionsPage, ...READING },
   { path: "document-templates/{id}/versions/{version}", get: versionPage, ...READING },

@@ -4,7 +4,6 @@ import { Card, Notice } from "../components/notice.tsx";
 import { type Column, dataTable, LivePart } from "../components/table.tsx";
 import { bytes, CopyValue, duration, exactTime, factList, number, Time } from "../components/values.tsx";
 import { done, formPage, sendTo, toDocument } from "../shared/actions.ts";
-import { commonTexts } from "../shared/common_texts.ts";
 import { translateBuiltin } from "../shared/translations.ts";
 import { searchOf } from "../shared/api.ts";
 import { type ConsolePage, field, isOpen, mayInFiles, type View, type Visit } from "../shared/page.ts";
@@ -91,7 +90,7 @@ function RunActions({ v, run }: { v: Visit; run: Run }) {
         buttonLink(`reports/${encodeURIComponent(run.templateId)}?from=${run.id}`, t.again, {
           icon: "retry",
         })}
-      {actionButton(v, `report-runs/${run.id}/delete`, moving ? t.cancelRun : commonTexts[v.locale].remove, {
+      {actionButton(v, `report-runs/${run.id}/delete`, moving ? t.cancelRun : t.remove, {
         icon: moving ? "close" : "trash",
         tone: "danger",
         confirm: moving ? t.cancelConfirm : t.deleteConfirm,
@@ -139,10 +138,9 @@ function milliseconds(text: string | null): number | null {
 
 function FactsCard({ v, run, schedule }: { v: Visit; run: Run; schedule: string | undefined }) {
   const t = reportTexts[v.locale];
-  const { details } = commonTexts[v.locale];
   const { storedFileId, scheduleId, burstId } = run;
   return (
-    <Card title={details}>
+    <Card title={t.details}>
       {factList([
         [t.report, translateBuiltin(v.locale, run.reportName)],
         [t.id, <CopyValue v={v} value={run.id} />],
@@ -157,10 +155,10 @@ function FactsCard({ v, run, schedule }: { v: Visit; run: Run; schedule: string 
         [t.downloads, number(v, run.downloadCount)],
         [t.expires, <Time v={v} at={run.expiresAt} />],
         storedFileId && mayInFiles(v.viewer, "read:files") &&
-        [t.file, <a href={`files/${storedFileId}`}>{run.fileName ?? details}</a>],
+        [t.file, <a href={`files/${storedFileId}`}>{run.fileName ?? t.details}</a>],
         schedule && [t.fromSchedule, <a href={`report-schedules/${scheduleId}`}>{schedule}</a>],
         burstId && [t.burstValue, run.burstValue],
-        burstId && [t.burstAll, <a href={`report-runs?burstId=${burstId}`}>{details}</a>],
+        burstId && [t.burstAll, <a href={`report-runs?burstId=${burstId}`}>{t.details}</a>],
       ])}
     </Card>
   );
@@ -226,7 +224,6 @@ async function redeliver(v: Visit, form: FormData) {
 
 const pathOf = ({ params }: Visit): string => `report-runs/${params.id}`;
 
-/** The page of a run, its download and its actions. */
 export const runPages: ConsolePage[] = [
   { path: "report-runs/{id}", get: runPage },
   {
@@ -371,19 +368,18 @@ export function ParametersCard(
   },
 ) {
   const t = reportTexts[v.locale];
-  const { yes, no } = commonTexts[v.locale];
   const entries = Object.entries(JSON.parse(parametersJson) as Record<string, unknown>);
   const template = templates.find((each) => each.templateId === templateId);
   const displayName = (name: string) =>
     template?.parameters.find((each) => each.name === name)?.displayName ?? name;
   const shown = (value: unknown): string => {
-    if (typeof value === "boolean") return value ? yes : no;
+    if (typeof value === "boolean") return value ? t.yes : t.no;
     return typeof value === "string" ? value : JSON.stringify(value);
   };
   return (
     <Card title={t.parameters}>
       {entries.length === 0
-        ? <p class="muted">{commonTexts[v.locale].none}</p>
+        ? <p class="muted">{t.none}</p>
         : factList(entries.map(([name, value]) => [displayName(name), shown(value)]))}
     </Card>
   );

@@ -7,7 +7,6 @@ import { RunTimes, ScheduleEditor, scheduleValues, sentSchedule } from "../compo
 import { dataTable, LivePart } from "../components/table.tsx";
 import { Badge, factList, number, Time } from "../components/values.tsx";
 import { Person, userNames } from "../components/user_names.tsx";
-import { commonTexts } from "../shared/common_texts.ts";
 import { type ConsolePage, field, optionalField, type View, type Visit } from "../shared/page.ts";
 import {
   formatName,
@@ -86,7 +85,7 @@ function ScheduleActions({ v, schedule: { id, name, isActive } }: { v: Visit; sc
       {isActive
         ? actionButton(v, `${path}/pause`, t.pause, { icon: "pause" })
         : actionButton(v, `${path}/resume`, t.resume, { icon: "play" })}
-      {buttonLink(`${path}/edit`, commonTexts[v.locale].edit, { icon: "settings" })}
+      {buttonLink(`${path}/edit`, reportTexts[v.locale].edit, { icon: "settings" })}
       {deleteButton(v, `${path}/delete`, t.deleteConfirm(name))}
     </>
   );
@@ -102,7 +101,7 @@ function FactsCard({ v, schedule, templates, names }: {
   const { templateId, lastExecutionId, lastStatus, lastDeliveryStatus, failuresInARow } = schedule;
   const lastRun = <Time v={v} at={schedule.lastRunAt} />;
   return (
-    <Card title={commonTexts[v.locale].details}>
+    <Card title={t.details}>
       {factList([
         [t.status, <ActivityBadge v={v} isActive={schedule.isActive} />],
         [
@@ -174,7 +173,6 @@ function DeliveryCard(
   );
 }
 
-/** The page of a schedule and its actions. */
 export const schedulePages: ConsolePage[] = [
   { path: "report-schedules/{id}", get: schedulePage },
   ...actionsOf("report-schedules/{id}", scheduleTexts, {
@@ -271,7 +269,6 @@ export const newSchedulePage = formPage({
   },
 });
 
-/** The form to edit a schedule. */
 export const editSchedulePage = formPage({
   path: "report-schedules/{id}/edit",
   async show(v, sent) {
@@ -341,7 +338,7 @@ function scheduleForm(f: Fields, template: Template, targets: Target[]): View {
     title: id ? t.edit : t.newOf(template.displayName),
     crumbs: id ? [list, { href: here, label: f.value("name") }] : [list],
     action: id ? `${here}/edit` : creation,
-    submit: id ? undefined : commonTexts[v.locale].create,
+    submit: id ? undefined : t.create,
     inputs: [
       f.text("name", t.name),
       f.area("description", t.description, { rows: 2 }),

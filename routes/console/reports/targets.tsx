@@ -193,7 +193,6 @@ function targetForm(
 const forManagers = (pages: ConsolePage[]): ConsolePage[] =>
   pages.map((page) => ({ ...page, permissions: ["manage:webhooks"] }));
 
-/** The pages of report targets. */
 export const targetPages: ConsolePage[] = forManagers([
   { path: "report-targets", get: targetsPage },
   { path: "report-targets/webhook-secret", post: rotate },

@@ -176,7 +176,6 @@ export const reportTexts = sectionTexts({
   again: ["Generate again", "Gerar de novo"],
 });
 
-/** Texts of report schedules. */
 export const scheduleTexts = sectionTexts({
   schedules: ["Report schedules", "Agenda de relatórios"],
   caption: ["Schedules, newest first", "Agendamentos, os mais recentes primeiro"],
@@ -274,7 +273,6 @@ export const targetTexts = sectionTexts({
   back: ["Back to the targets", "Voltar aos destinos"],
 });
 
-/** Texts of the pages of document templates. */
 export const documentTemplateTexts = sectionTexts({
   title: ["Document templates", "Modelos de documentos"],
   caption: ["Document templates by slug and language", "Modelos de documentos por nome curto e idioma"],

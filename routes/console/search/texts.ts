@@ -1,11 +1,9 @@
 import { sectionTexts } from "../shared/labels.ts";
 
-/** Texts of the search over the whole console. */
 export const searchTexts = sectionTexts({
   hint: ["Search by name, email, id or trace id", "Busque por nome, e-mail, id ou id de rastreamento"],
   keys: ["Ctrl K", "Ctrl K"],
   results: ["Results", "Resultados"],
-  pages: ["Pages", "Páginas"],
   things: ["With this id", "Com este id"],
   trace: ["Jobs of this trace", "Tarefas deste rastreamento"],
   suppressions: ["Suppressed addresses", "Endereços suprimidos"],
@@ -19,7 +17,6 @@ export const searchTexts = sectionTexts({
   accounts: ["Service accounts", "Contas de serviço"],
   clients: ["OpenID clients", "Clientes OpenID"],
   webhooks: ["Webhooks", "Webhooks"],
-  actions: ["Actions", "Ações"],
   retry: (reach: string) => [`Retry dead letters ${reach}`, `Repetir falhas definitivas ${reach}`],
   invite: (who: string) => [`Invite ${who || "a user"}`, `Convidar ${who || "um usuário"}`],
   recurring: ["Recurring jobs", "Tarefas recorrentes"],

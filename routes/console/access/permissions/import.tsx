@@ -28,7 +28,6 @@ const crumbs = (v: Visit) => [{ href: "permissions", label: permissionTexts[v.lo
 export const importTemplate = async (v: Visit): Promise<Response> =>
   await v.api.answer("readImportTemplate", { query: { format: v.query.get("format") } });
 
-/** The form to choose a file. */
 function chooseFile(v: Visit, sent: Sent | null): View {
   const t = permissionTexts[v.locale];
   return {

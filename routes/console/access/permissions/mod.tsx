@@ -6,7 +6,6 @@ import { actionButton, buttonLink, FilterBar } from "../../components/forms.tsx"
 import { actionsColumn, choice, search } from "../../components/list.tsx";
 import { type Column, dataTable, EmptyList, LivePart, Pager } from "../../components/table.tsx";
 import { Badge, number } from "../../components/values.tsx";
-import { commonTexts } from "../../shared/common_texts.ts";
 import { translateBuiltin } from "../../shared/translations.ts";
 import type { Row } from "../../shared/operations.ts";
 import { Fields, formView } from "../../components/fields.tsx";
@@ -46,13 +45,12 @@ async function permissionForm(
   stored: { id: string; code: string; etag: string } | null,
 ): Promise<View> {
   const t = permissionTexts[v.locale];
-  const { create, save } = commonTexts[v.locale];
   const { items } = await v.api.call("suggestCategories", { query: { limit: 50 } });
   const f = new Fields(v, sent, "createPermission", { ...stored });
   return formView(f, {
     title: stored ? t.editOf(stored.code) : t.newPermission,
     crumbs: [{ href: "permissions", label: t.permissions }],
-    submit: stored ? save : create,
+    submit: stored ? undefined : t.create,
     inputs: [
       !stored && f.text("code", t.code, { hint: t.codeHint }),
       f.text("category", t.category, { suggestions: items.map(({ category }) => category) }),
@@ -192,20 +190,19 @@ function catalogTable(v: Visit, categories: Category[]) {
 }
 
 function RowActions({ v, permission: { id, code } }: { v: Visit; permission: Permission }) {
-  const s = commonTexts[v.locale];
+  const t = permissionTexts[v.locale];
   return (
     <span class="row end">
-      {may(v.viewer, "update:permissions") && buttonLink(`permissions/${id}`, s.edit)}
+      {may(v.viewer, "update:permissions") && buttonLink(`permissions/${id}`, t.edit)}
       {may(v.viewer, "delete:permissions") &&
-        actionButton(v, `permissions/${id}/delete`, s.remove, {
+        actionButton(v, `permissions/${id}/delete`, t.remove, {
           tone: "danger",
-          confirm: permissionTexts[v.locale].deleteConfirm(code),
+          confirm: t.deleteConfirm(code),
         })}
     </span>
   );
 }
 
-/** Pages of built-in permissions and of the tenant's custom permissions. */
 export const permissionsPages: ConsolePage[] = [
   { path: "permissions", permissions: ["read:permissions"], get: permissionsPage },
   newPermissionPage,

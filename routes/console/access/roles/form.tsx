@@ -5,7 +5,6 @@ import { Card, Notice } from "../../components/notice.tsx";
 import { Badge } from "../../components/values.tsx";
 import { done, formPage, sendTo } from "../../shared/actions.ts";
 import { translateBuiltin } from "../../shared/translations.ts";
-import { commonTexts } from "../../shared/common_texts.ts";
 import type { Answer, Row } from "../../shared/operations.ts";
 import { field, fieldsIn, may, type View, type Visit } from "../../shared/page.ts";
 import { RoleEffect } from "../users/role_effect.tsx";
@@ -25,7 +24,7 @@ export const newRolePage = formPage({
       title: roleTexts[v.locale].newRoleIn(v.viewer.tenant?.name ?? ""),
       crumbs: roleCrumbs(v),
       scripts: ["filter.js"],
-      submit: commonTexts[v.locale].create,
+      submit: roleTexts[v.locale].create,
       stacked: true,
       inputs: <RoleFields f={f} held={[]} catalog={await readCatalog(v)} />,
     });
@@ -144,7 +143,6 @@ const isReviewed = (form: FormData): boolean => field(form, REVIEWED) === "true"
 /** Shows whom a changed role affects before it is saved. The button that saves names the number of users. */
 function reviewView(v: Visit, form: FormData, preview: Preview): View {
   const t = roleTexts[v.locale];
-  const common = commonTexts[v.locale];
   const { affectedCount } = preview;
   const back = `roles/${v.params.id}`;
   const name = field(form, "name");
@@ -160,9 +158,9 @@ function reviewView(v: Visit, form: FormData, preview: Preview): View {
           {kept.map(([key, value]) => <input type="hidden" name={key} value={String(value)} />)}
           <input type="hidden" name={REVIEWED} value="true" />
           <button type="submit" class="button primary">
-            {affectedCount > 0 ? t.saveFor(affectedCount) : common.save}
+            {affectedCount > 0 ? t.saveFor(affectedCount) : t.save}
           </button>
-          {buttonLink(`${back}/edit`, common.cancel)}
+          {buttonLink(`${back}/edit`, t.cancel)}
         </form>
       </>
     ),

@@ -261,7 +261,6 @@ const Mark = ({ held, label }: { held: boolean; label: string }) => (
 
 const READ = ["read:roles"];
 
-/** Pages of the roles of the viewer's tenant. */
 export const rolesPages: ConsolePage[] = [
   { path: "roles", permissions: READ, get: rolesPage },
   newRolePage,

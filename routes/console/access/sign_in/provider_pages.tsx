@@ -7,7 +7,6 @@ import { dataTable } from "../../components/table.tsx";
 import { CopyValue, exactDay, factList, Time } from "../../components/values.tsx";
 import { actionsOf, done, formPage, sendTo, type Sent } from "../../shared/actions.ts";
 import { roleChoices } from "../../shared/access_queries.ts";
-import { commonTexts } from "../../shared/common_texts.ts";
 import type { Answer } from "../../shared/operations.ts";
 import { type ConsolePage, field, optionalField, type View, type Visit } from "../../shared/page.ts";
 import { providerTexts } from "./texts.ts";
@@ -93,7 +92,7 @@ async function providerPage(v: Visit, at: string): Promise<View> {
   const t = providerTexts[v.locale];
   const provider = await v.api.act("readSignInProvider", v);
   const { kind, name, service, claims } = provider;
-  const yesOrNo = (isSo: boolean) => isSo ? commonTexts[v.locale].yes : commonTexts[v.locale].no;
+  const yesOrNo = (isSo: boolean) => isSo ? t.yes : t.no;
   const copy = (label: string, value: string | null): [string, Child] | null =>
     value === null ? null : [label, <CopyValue v={v} value={value} />];
   const addresses: [name: string, value: string | null][] = [

@@ -3,7 +3,6 @@ import type { Choice } from "../../components/forms.tsx";
 import { labelled } from "../../components/list.tsx";
 import { managesAllTenants, tenantChoices } from "../../shared/access_queries.ts";
 import { done, formPage, sendTo } from "../../shared/actions.ts";
-import { commonTexts } from "../../shared/common_texts.ts";
 import { type ConsolePage, field, type Visit } from "../../shared/page.ts";
 import { mayCreate, tenantCrumbs, tenantPage, tenantsPage } from "./list.tsx";
 import { tenantTexts } from "./texts.ts";
@@ -37,7 +36,7 @@ const newTenantPage = formPage({
     return formView(f, {
       title: t.newTenant,
       crumbs: tenantCrumbs(v),
-      submit: commonTexts[v.locale].create,
+      submit: t.create,
       inputs: [
         f.text("name", t.name),
         mayCreate(v) === "anywhere" && f.select("type", t.type, types, { hint: t.typeHint }),
@@ -130,7 +129,6 @@ const activation = (verb: "activate" | "deactivate"): ConsolePage => ({
   },
 });
 
-/** Pages of the tenants the viewer can access. */
 export const tenantsPages: ConsolePage[] = [
   { path: "tenants", permissions: READ, get: tenantsPage },
   { path: "tenants/usage", permissions: ["read:tenants"], get: usagePage },

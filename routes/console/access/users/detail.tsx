@@ -4,6 +4,7 @@ import { actionsColumn, timeColumn } from "../../components/list.tsx";
 import { Card, Empty } from "../../components/notice.tsx";
 import { cellOf, type Column, dataTable } from "../../components/table.tsx";
 import {
+  ActiveBadge,
   Badge,
   bulletList,
   Codes,
@@ -12,7 +13,6 @@ import {
   Time,
   timelineFact,
 } from "../../components/values.tsx";
-import { commonTexts } from "../../shared/common_texts.ts";
 import type { Row } from "../../shared/operations.ts";
 import { may, mayInFiles, type View, type Visit } from "../../shared/page.ts";
 import { hasUserData, managesAllUsers, userName } from "../../shared/access_queries.ts";
@@ -29,17 +29,22 @@ export async function userPage(v: Visit): Promise<View> {
   const t = userTexts[v.locale];
   const { value: user } = await readUser(v);
   const isSelf = user.id === v.viewer.userId;
-  const common = commonTexts[v.locale];
   const { id } = user;
   const byUser = { params: { userId: id } };
+  const isIn = v.viewer.tenant !== null;
   const mayChange = managesAllUsers(v) || may(v.viewer, "update:users");
-  const [links, permissions, sessions, activity] = await Promise.all([
+  const [links, permissions, sessions, messages, files] = await Promise.all([
     managesAllUsers(v)
       ? v.api.call("listUserTenantsAnywhere", { params: { id } })
       : v.api.call("listUserTenants", byUser),
-    v.viewer.tenant && may(v.viewer, "read:users") ? orNull(v.api.call("listUserPermissions", byUser)) : null,
+    isIn && may(v.viewer, "read:users") ? orNull(v.api.call("listUserPermissions", byUser)) : null,
     mayChange ? readSessions(v, id) : null,
-    readActivity(v, id),
+    isIn && may(v.viewer, "send:notifications")
+      ? orNull(v.api.call("listNotifications", { query: { userId: id, pageSize: NEWEST, ...everywhere(v) } }))
+      : null,
+    isIn && mayInFiles(v.viewer, "read:files")
+      ? orNull(v.api.call("listFiles", { query: { createdBy: id, pageSize: NEWEST } }))
+      : null,
   ]);
   return {
     title: userName(user),
@@ -52,8 +57,8 @@ export async function userPage(v: Visit): Promise<View> {
             [t.status, cellOf(statusColumn(v), user)],
             [t.email, <CopyValue v={v} value={user.email} />],
             [t.phone, user.phoneNumber],
-            [t.secondFactor, user.hasSecondFactor ? common.yes : common.no],
-            [t.lastSignIn, user.lastLoginAt ? <Time v={v} at={user.lastLoginAt} /> : common.never],
+            [t.secondFactor, user.hasSecondFactor ? t.yes : t.no],
+            [t.lastSignIn, user.lastLoginAt ? <Time v={v} at={user.lastLoginAt} /> : t.never],
             [t.created, <Time v={v} at={user.createdAt} />],
             [t.changed, <Time v={v} at={user.updatedAt} />],
             [t.apps, user.appIds.length > 0 ? user.appIds.join(", ") : null],
@@ -69,8 +74,8 @@ export async function userPage(v: Visit): Promise<View> {
               : <Codes codes={permissions} label={t.permissionsCaption} />}
           </Card>
         )}
-        {activity.messages && <Messages v={v} userId={id} messages={activity.messages} />}
-        {activity.files && <Files v={v} userId={id} files={activity.files} />}
+        {messages && <Messages v={v} userId={id} messages={messages} />}
+        {files && <Files v={v} userId={id} files={files} />}
         {sessions && <SessionsCard v={v} user={user} sessions={sessions} />}
         {mayChange && !sessions && (
           <Card title={t.sessions}>
@@ -238,26 +243,6 @@ function SessionsCard({ v, user, sessions }: { v: Visit; user: AnyUser; sessions
 
 /** Number of messages and files that are shown. */
 const NEWEST = 5;
-
-/** The newest messages to a user in the scope, and files in the viewer's tenant; null: the viewer may not see them. */
-interface Activity {
-  messages: Page<Summary> | null;
-  files: Page<File> | null;
-}
-
-/** Reads the newest messages to a user and the newest files that the user uploaded. */
-async function readActivity(v: Visit, userId: string): Promise<Activity> {
-  const isIn = v.viewer.tenant !== null;
-  const [messages, files] = await Promise.all([
-    isIn && may(v.viewer, "send:notifications")
-      ? orNull(v.api.call("listNotifications", { query: { userId, pageSize: NEWEST, ...everywhere(v) } }))
-      : null,
-    isIn && mayInFiles(v.viewer, "read:files")
-      ? orNull(v.api.call("listFiles", { query: { createdBy: userId, pageSize: NEWEST } }))
-      : null,
-  ]);
-  return { messages, files };
-}
 
 /** The newest messages that the user received, with a link to the whole list. */
 function Messages({ v, userId, messages }: { v: Visit; userId: string; messages: Page<Summary> }) {

@@ -11,7 +11,6 @@ import {
   userName,
 } from "../../shared/access_queries.ts";
 import { orNull, type Page } from "../../shared/api.ts";
-import { commonTexts } from "../../shared/common_texts.ts";
 import { counted, defineTexts } from "../../shared/languages.ts";
 import { may, rowActions, type View, type Visit } from "../../shared/page.ts";
 import { type AnyUser, setActive, statusColumn, UserTabs } from "./model.tsx";
@@ -105,9 +104,7 @@ function columns(v: Visit, names: Map<string, string>): Column<AnyUser>[] {
       head: t.lastSignIn,
       sort: "lastLoginAt",
       cell: ({ lastLoginAt }) =>
-        lastLoginAt
-          ? <Time v={v} at={lastLoginAt} />
-          : <span class="muted">{commonTexts[v.locale].never}</span>,
+        lastLoginAt ? <Time v={v} at={lastLoginAt} /> : <span class="muted">{t.never}</span>,
       wideOnly: true,
     },
     timeColumn(v, t.created, "createdAt", { sort: "createdAt", wideOnly: true }),
@@ -134,7 +131,6 @@ const texts = defineTexts({
 
 const CHANGE = ["update:users", "manage:all-users"];
 
-/** The actions on many users. */
 export const userActions = rowActions<AnyUser>({
   activate: {
     label: ["Activate", "Ativar"],
