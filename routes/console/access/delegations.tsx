@@ -120,18 +120,13 @@ function listPage(v: Visit) {
       { head: t.reason, cell: ({ reason }) => reason, wideOnly: true },
       { head: t.status, cell: ({ status }) => t[status] },
       timeColumn<Delegation>(v, t.created, "createdAt"),
-      actionsColumn(v, (row) => <Actions v={v} row={row} />),
+      actionsColumn(v, ({ id, actorId, status }) => (
+        <>
+          {actorId === v.viewer.userId && (status === "Allowed" || status === "Open") &&
+            actionButton(v, `delegations/${id}/open`, t.begin)}
+          {status === "Open" && actionButton(v, `delegations/${id}/end`, t.end)}
+        </>
+      )),
     ],
   });
-}
-
-function Actions({ v, row: { id, actorId, status } }: { v: Visit; row: Delegation }) {
-  const t = delegationTexts[v.locale];
-  const isMine = actorId === v.viewer.userId && (status === "Allowed" || status === "Open");
-  return (
-    <>
-      {isMine && actionButton(v, `delegations/${id}/open`, t.begin)}
-      {status === "Open" && actionButton(v, `delegations/${id}/end`, t.end)}
-    </>
-  );
 }

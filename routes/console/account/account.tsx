@@ -1,3 +1,4 @@
+import type { Child } from "hono/jsx";
 import type { ServicePlatform } from "../../../domain/platform.ts";
 import { basePath } from "../../shared/answer.ts";
 import { Fields, Form } from "../components/fields.tsx";
@@ -93,8 +94,34 @@ const accountPage = formPage({
   },
 });
 
+type FormName = "profile" | "email" | "password";
+
 /** True if this form of the page was sent. */
-const sentBy = (form: FormData, name: "profile" | "email" | "password"): boolean => form.get("do") === name;
+const sentBy = (form: FormData, name: FormName): boolean => form.get("do") === name;
+
+/** A card with one of the forms. @param label the label of its primary button; absent: a plain one with the title */
+const formCard = (
+  f: Fields,
+  name: FormName,
+  [title, label]: [title: string, label?: string],
+  inputs: Child,
+  above?: Child,
+) => (
+  <Card title={title}>
+    {above}
+    <Form
+      fields={f}
+      action="account"
+      buttons={
+        <button type="submit" class={label ? "button primary" : "button"} name="do" value={name}>
+          {label ?? title}
+        </button>
+      }
+    >
+      {inputs}
+    </Form>
+  </Card>
+);
 
 async function accountView(v: Visit, sent: Sent | null): Promise<View> {
   const t = accountTexts[v.locale];
@@ -107,8 +134,7 @@ async function accountView(v: Visit, sent: Sent | null): Promise<View> {
     isPersonal ? orNull(v.api.call("listMyDataRequests")) : [],
     isOwn ? orNull(v.api.call("listMyDelegations", { query: { pageSize: 20 } })) : { items: [] },
   ]);
-  const sentAs = (name: "profile" | "email" | "password") =>
-    sent?.form && sentBy(sent.form, name) ? sent : null;
+  const sentAs = (name: FormName) => sent?.form && sentBy(sent.form, name) ? sent : null;
   const profile = new Fields(v, sentAs("profile"), "updateMe", user);
   const email = new Fields(v, sentAs("email"), "changeEmail");
   const password = new Fields(v, sentAs("password"), "changePassword");
@@ -118,10 +144,46 @@ async function accountView(v: Visit, sent: Sent | null): Promise<View> {
       <>
         {v.boundTo !== null && <Notice tone="info">{t.signedInByCompany}</Notice>}
         <div class="grid-2">
-          <ProfileCard v={v} fields={profile} />
-          {v.boundTo === null && <PasswordCard v={v} fields={password} />}
+          {formCard(profile, "profile", [t.profile, t.save], [
+            <div class="pair">
+              {profile.text("firstName", t.firstName)}
+              {profile.text("lastName", t.lastName)}
+            </div>,
+            profile.text("phoneNumber", t.phone, { type: "tel" }),
+          ])}
+          {v.boundTo === null && formCard(password, "password", [t.changePassword], [
+            password.text("currentPassword", t.currentPassword, {
+              type: "password",
+              autocomplete: "current-password",
+              required: true,
+            }),
+            password.text("newPassword", t.newPassword, {
+              type: "password",
+              autocomplete: "new-password",
+              hint: t.passwordHint,
+              required: true,
+            }),
+          ])}
         </div>
-        {v.boundTo === null && <EmailCard v={v} fields={email} email={user.email} />}
+        {v.boundTo === null && formCard(
+          email,
+          "email",
+          [t.changeEmail],
+          <div class="pair">
+            {email.text("newEmail", t.newEmail, {
+              type: "email",
+              autocomplete: "email",
+              hint: t.emailHint,
+              required: true,
+            })}
+            {email.text("password", t.password, {
+              type: "password",
+              autocomplete: "current-password",
+              required: true,
+            })}
+          </div>,
+          <p>{user.email}</p>,
+        )}
         {v.boundTo === null && (
           <Card title={factorTexts[v.locale].security}>
             <a href="account/security">{factorTexts[v.locale].securityHint}</a>
@@ -133,7 +195,28 @@ async function accountView(v: Visit, sent: Sent | null): Promise<View> {
           </Card>
         )}
         <Card title={t.sessions}>
-          {dataTable(t.sessionsCaption, sessions, null, sessionColumns(v))}
+          {dataTable(t.sessionsCaption, sessions, null, [
+            {
+              head: t.device,
+              cell: (session) => (
+                <>
+                  {session.userAgent ?? "–"}{" "}
+                  {session.isCurrent && <Badge tone="ok">{t.currentSession}</Badge>}
+                </>
+              ),
+            },
+            { head: t.address, cell: ({ ip }) => <span class="nowrap">{ip ?? "–"}</span>, wideOnly: true },
+            timeColumn<Row<"listOwnSessions">>(v, t.started, "createdAt"),
+            actionsColumn(
+              v,
+              ({ id, isCurrent }) =>
+                !isCurrent &&
+                actionButton(v, `account/sessions/${id}`, t.endSession, {
+                  tone: "danger",
+                  confirm: t.endSessionConfirm,
+                }),
+            ),
+          ])}
         </Card>
         {clients && <ConnectedClients v={v} clients={clients} />}
         {delegations && <OwnDelegations v={v} delegations={delegations.items} />}
@@ -146,107 +229,6 @@ async function accountView(v: Visit, sent: Sent | null): Promise<View> {
       </>
     ),
   };
-}
-
-function ProfileCard({ v, fields: f }: { v: Visit; fields: Fields }) {
-  const t = accountTexts[v.locale];
-  return (
-    <Card title={t.profile}>
-      <Form
-        fields={f}
-        action="account"
-        buttons={
-          <button type="submit" class="button primary" name="do" value="profile">
-            {t.save}
-          </button>
-        }
-      >
-        <div class="pair">
-          {f.text("firstName", t.firstName)}
-          {f.text("lastName", t.lastName)}
-        </div>
-        {f.text("phoneNumber", t.phone, { type: "tel" })}
-      </Form>
-    </Card>
-  );
-}
-
-function PasswordCard({ v, fields: f }: { v: Visit; fields: Fields }) {
-  const t = accountTexts[v.locale];
-  return (
-    <Card title={t.changePassword}>
-      <Form
-        fields={f}
-        action="account"
-        buttons={<button type="submit" class="button" name="do" value="password">{t.changePassword}</button>}
-      >
-        {f.text("currentPassword", t.currentPassword, {
-          type: "password",
-          autocomplete: "current-password",
-          required: true,
-        })}
-        {f.text("newPassword", t.newPassword, {
-          type: "password",
-          autocomplete: "new-password",
-          hint: t.passwordHint,
-          required: true,
-        })}
-      </Form>
-    </Card>
-  );
-}
-
-function EmailCard({ v, fields: f, email }: { v: Visit; fields: Fields; email: string }) {
-  const t = accountTexts[v.locale];
-  return (
-    <Card title={t.changeEmail}>
-      <p>{email}</p>
-      <Form
-        fields={f}
-        action="account"
-        buttons={<button type="submit" class="button" name="do" value="email">{t.changeEmail}</button>}
-      >
-        <div class="pair">
-          {f.text("newEmail", t.newEmail, {
-            type: "email",
-            autocomplete: "email",
-            hint: t.emailHint,
-            required: true,
-          })}
-          {f.text("password", t.password, {
-            type: "password",
-            autocomplete: "current-password",
-            required: true,
-          })}
-        </div>
-      </Form>
-    </Card>
-  );
-}
-
-function sessionColumns(v: Visit): Column<Row<"listOwnSessions">>[] {
-  const t = accountTexts[v.locale];
-  return [
-    {
-      head: t.device,
-      cell: (session) => (
-        <>
-          {session.userAgent ?? "–"} {session.isCurrent && <Badge tone="ok">{t.currentSession}</Badge>}
-        </>
-      ),
-    },
-    { head: t.address, cell: ({ ip }) => <span class="nowrap">{ip ?? "–"}</span>, wideOnly: true },
-    timeColumn(v, t.started, "createdAt"),
-    actionsColumn(
-      v,
-      ({ id, isCurrent }) =>
-        !isCurrent &&
-        actionButton(v, `account/sessions/${id}`, t.endSession, {
-          tone: "danger",
-          confirm: t.endSessionConfirm,
-        }),
-    ),
-  ];
 }
 
 const texts = sectionTexts({

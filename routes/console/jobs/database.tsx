@@ -115,7 +115,16 @@ export const databasePage: ConsolePage = {
             <Card title={t.limits}>
               {dataTable(t.limits, limits, null, [
                 { head: t.what, cell: ({ kind }) => t[kind] },
-                { head: t.used, align: "end", cell: (row) => <Used v={v} row={row} /> },
+                {
+                  head: t.used,
+                  align: "end",
+                  cell: ({ kind, used, limit }) => (
+                    <>
+                      {amount(v, kind, used)}
+                      {limit !== null && <span class="sub">{percent(v, used / limit)}</span>}
+                    </>
+                  ),
+                },
                 {
                   head: t.limit,
                   align: "end",
@@ -151,13 +160,6 @@ type Limit = Health["limits"][number];
 
 const amount = (v: Visit, kind: Limit["kind"], value: number): string =>
   kind === "Database" ? bytes(v, value) : number(v, value);
-
-const Used = ({ v, row: { kind, used, limit } }: { v: Visit; row: Limit }) => (
-  <>
-    {amount(v, kind, used)}
-    {limit !== null && <span class="sub">{percent(v, used / limit)}</span>}
-  </>
-);
 
 /** "+1.2 MiB", "−3 KiB". */
 const grown = (v: Visit, perDay: number | null): string =>

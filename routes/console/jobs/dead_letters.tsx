@@ -1,4 +1,3 @@
-import type { Child } from "hono/jsx";
 import { actionButton, buttonLink, moreMenu } from "../components/forms.tsx";
 import { tenantNames } from "../shared/access_queries.ts";
 import { periodOf } from "../components/date_inputs.ts";
@@ -252,7 +251,15 @@ async function deadLetterPage(v: Visit): Promise<View> {
             [j.queue, queue],
             [j.attempts, number(v, attempts)],
             [t.failed, <Time v={v} at={failedAt} />],
-            ...retriedJobId ? [retriedFact(v, retriedJobId, retriedAt)] : [],
+            retriedJobId && [
+              t.newJob,
+              <>
+                <a href={`jobs/${retriedJobId}`}>
+                  <code>{shortId(retriedJobId)}</code>
+                </a>{" "}
+                <Time v={v} at={retriedAt} />
+              </>,
+            ],
           ])}
         </Card>
         <div class="grid-2">
@@ -267,16 +274,6 @@ async function deadLetterPage(v: Visit): Promise<View> {
     ),
   };
 }
-
-const retriedFact = (v: Visit, jobId: string, at: string | null): [string, Child] => [
-  deadLetterTexts[v.locale].newJob,
-  <>
-    <a href={`jobs/${jobId}`}>
-      <code>{shortId(jobId)}</code>
-    </a>{" "}
-    <Time v={v} at={at} />
-  </>,
-];
 
 export const deadLetterPages: ConsolePage[] = [
   { path: "dead-letters", get: groupsPage },

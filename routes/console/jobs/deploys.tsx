@@ -6,7 +6,7 @@ import { tabBar } from "../components/tabs.tsx";
 import { Person, userNames } from "../components/user_names.tsx";
 import { Badge, clockTime, duration, number, percent, Time } from "../components/values.tsx";
 import { timeIn } from "../components/date_inputs.ts";
-import { done, formPage, sendTo, type Sent } from "../shared/actions.ts";
+import { done, formPage, sendTo } from "../shared/actions.ts";
 import type { Answer } from "../shared/operations.ts";
 import { type ConsolePage, field, type View, type Visit } from "../shared/page.ts";
 import { HealthTabs } from "./workers.tsx";
@@ -28,6 +28,7 @@ export const deployPages: ConsolePage[] = [
     permissions: ["admin:system"],
     async show(v, sent) {
       const t = deployTexts[v.locale];
+      const f = new Fields(v, sent, "createDeployMark");
       return await listView(v, "listDeployMarks", {
         path: "deploys",
         icon: "workers",
@@ -37,7 +38,14 @@ export const deployPages: ConsolePage[] = [
           <>
             <HealthTabs v={v} current="deploys" />
             <p class="muted">{t.intro}</p>
-            <AddForm v={v} sent={sent} />
+            <Card>
+              <FoldedForm fields={f} label={t.add} action="deploys" submit={t.add}>
+                <div class="pair">
+                  {f.text("label", t.name)}
+                  {f.text("at", t.at, { type: "datetime-local" })}
+                </div>
+              </FoldedForm>
+            </Card>
           </>
         ),
         caption: t.caption,
@@ -58,21 +66,6 @@ export const deployPages: ConsolePage[] = [
   }),
   { path: "deploys/{id}", permissions: ["admin:system"], get: comparisonPage },
 ];
-
-function AddForm({ v, sent }: { v: Visit; sent: Sent | null }) {
-  const t = deployTexts[v.locale];
-  const f = new Fields(v, sent, "createDeployMark", {});
-  return (
-    <Card>
-      <FoldedForm fields={f} label={t.add} action="deploys" submit={t.add}>
-        <div class="pair">
-          {f.text("label", t.name)}
-          {f.text("at", t.at, { type: "datetime-local" })}
-        </div>
-      </FoldedForm>
-    </Card>
-  );
-}
 
 async function comparisonPage(v: Visit): Promise<View> {
   const t = deployTexts[v.locale];

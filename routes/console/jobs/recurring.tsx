@@ -177,13 +177,6 @@ const scheduleDetail = (v: Visit, { cronExpression, timeZoneId }: Recurring) => 
   </>
 );
 
-const Schedule = ({ v, recurring }: { v: Visit; recurring: Recurring }) => (
-  <>
-    {describeCron(v.locale, recurring.cronExpression) ?? <code>{recurring.cronExpression}</code>}
-    <span class="sub">{scheduleDetail(v, recurring)}</span>
-  </>
-);
-
 function Controls({ v, recurring }: { v: Visit; recurring: Recurring }) {
   const t = recurringJobTexts[v.locale];
   const path = (end: string) => recurringPath(v, recurring, end);
@@ -227,7 +220,15 @@ async function recurringJobPage(v: Visit): Promise<View> {
             title={isPaused ? <Badge tone="warn">{t.paused}</Badge> : <Badge tone="ok">{t.active}</Badge>}
           >
             {factList([
-              [t.schedule, <Schedule v={v} recurring={recurring} />],
+              [
+                t.schedule,
+                <>
+                  {describeCron(v.locale, recurring.cronExpression) ?? (
+                    <code>{recurring.cronExpression}</code>
+                  )}
+                  <span class="sub">{scheduleDetail(v, recurring)}</span>
+                </>,
+              ],
               [jobTexts[v.locale].jobType, jobTypeName],
               [jobTexts[v.locale].queue, queue],
               recurring.uniqueKey && [jobTexts[v.locale].uniqueKey, <code>{recurring.uniqueKey}</code>],

@@ -1,6 +1,6 @@
 import { actionButton } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
-import { type Column, dataTable } from "../components/table.tsx";
+import { dataTable } from "../components/table.tsx";
 import {
   bulletList,
   CodeBlock,
@@ -33,8 +33,6 @@ import { placeOf } from "../shared/scope.ts";
 
 /** True if the message has ended without being sent. */
 const isOver = ({ status }: Detail): boolean => status === "DeadLettered" || status === "Cancelled";
-
-type Recipient = Detail["recipients"][number];
 
 /** One message: its recipients, delivery attempts and content. */
 async function detailPage(v: Visit): Promise<View> {
@@ -73,7 +71,41 @@ async function detailPage(v: Visit): Promise<View> {
         </Card>
         <div class="grid-2">
           <Card title={t.recipients}>
-            {dataTable(t.recipientsCaption, message.recipients, null, recipientColumns(v, message))}
+            {dataTable(t.recipientsCaption, message.recipients, null, [
+              {
+                head: t.address,
+                cell: ({ address, displayName, kind }) => (
+                  <>
+                    {displayName ?? address}
+                    {kind !== "to" && ` (${kind === "cc" ? t.cc : t.bcc})`}
+                    {displayName && <span class="sub">{address}</span>}
+                  </>
+                ),
+              },
+              {
+                head: t.outcome,
+                cell: ({ status, reason, errorMessage, deliverAfter, sentAt, ...reported }) => (
+                  <>
+                    {recipientBadge(v, message, status)} {sentAt && <Time v={v} at={sentAt} />}
+                    {reason && <span class="sub">{skipReasonLabels[v.locale][reason]}</span>}
+                    {deliverAfter && status === "Owed" && (
+                      <span class="sub">
+                        {t.waits} <Time v={v} at={deliverAfter} />
+                      </span>
+                    )}
+                    {errorMessage && <span class="sub">{errorMessage}</span>}
+                    {reported.deliveryState && (
+                      <>
+                        <br />
+                        {deliveryStates.badge(v, reported.deliveryState)}{" "}
+                        <Time v={v} at={reported.deliveryStateAt} />
+                        {reported.deliveryDetail && <span class="sub">{reported.deliveryDetail}</span>}
+                      </>
+                    )}
+                  </>
+                ),
+              },
+            ])}
           </Card>
           <Card title={t.attempts}>
             <Attempts v={v} message={message} />
@@ -186,44 +218,6 @@ function MessageFacts({ v, message }: { v: Visit; message: Detail }) {
     [t.id, <CopyValue v={v} value={message.id} shown={shortId(message.id)} />],
     timelineFact(v, { messageId: message.id }),
   ]);
-}
-
-function recipientColumns(v: Visit, message: Detail): Column<Recipient>[] {
-  const t = notificationTexts[v.locale];
-  return [
-    {
-      head: t.address,
-      cell: ({ address, displayName, kind }) => (
-        <>
-          {displayName ?? address}
-          {kind !== "to" && ` (${kind === "cc" ? t.cc : t.bcc})`}
-          {displayName && <span class="sub">{address}</span>}
-        </>
-      ),
-    },
-    {
-      head: t.outcome,
-      cell: ({ status, reason, errorMessage, deliverAfter, sentAt, ...reported }) => (
-        <>
-          {recipientBadge(v, message, status)} {sentAt && <Time v={v} at={sentAt} />}
-          {reason && <span class="sub">{skipReasonLabels[v.locale][reason]}</span>}
-          {deliverAfter && status === "Owed" && (
-            <span class="sub">
-              {t.waits} <Time v={v} at={deliverAfter} />
-            </span>
-          )}
-          {errorMessage && <span class="sub">{errorMessage}</span>}
-          {reported.deliveryState && (
-            <>
-              <br />
-              {deliveryStates.badge(v, reported.deliveryState)} <Time v={v} at={reported.deliveryStateAt} />
-              {reported.deliveryDetail && <span class="sub">{reported.deliveryDetail}</span>}
-            </>
-          )}
-        </>
-      ),
-    },
-  ];
 }
 
 function Attempts({ v, message: { deliveryAttempts } }: { v: Visit; message: Detail }) {

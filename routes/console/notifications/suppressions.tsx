@@ -4,8 +4,8 @@ import { actionButton } from "../components/forms.tsx";
 import { actionsColumn, type Filter, labelled, listView, search, timeColumn } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
 import { Badge, CopyValue } from "../components/values.tsx";
-import { actionsOf, done, formPage, sendTo, type Sent } from "../shared/actions.ts";
-import { type ConsolePage, fieldsIn, optionalField, type Visit } from "../shared/page.ts";
+import { actionsOf, done, formPage, sendTo } from "../shared/actions.ts";
+import { type ConsolePage, fieldsIn, optionalField } from "../shared/page.ts";
 import { channelLabels } from "./status.tsx";
 import { suppressionReasonLabels, suppressionTexts } from "./texts.ts";
 
@@ -16,6 +16,7 @@ export const suppressionPages: ConsolePage[] = [
     show(v, sent) {
       const t = suppressionTexts[v.locale];
       const reasons = suppressionReasonLabels[v.locale];
+      const f = new Fields(v, sent, "addNotificationSuppression", { reason: "Manual" });
       return listView(v, "listNotificationSuppressions", {
         path: "suppressions",
         icon: "check",
@@ -23,7 +24,18 @@ export const suppressionPages: ConsolePage[] = [
         top: (
           <>
             <p class="muted">{t.intro}</p>
-            <AddForm v={v} sent={sent} />
+            <Card>
+              <FoldedForm fields={f} label={t.add} action="suppressions" submit={t.addIt}>
+                <div class="pair">
+                  {f.select("channel", t.channel, labelled(SUPPRESSED_CHANNELS, channelLabels[v.locale]))}
+                  {f.text("address", t.address, { required: true })}
+                </div>
+                <div class="pair">
+                  {f.select("reason", t.reason, labelled(SUPPRESSION_REASONS, reasons))}
+                  {f.text("detail", t.details)}
+                </div>
+              </FoldedForm>
+            </Card>
           </>
         ),
         caption: t.caption,
@@ -84,24 +96,3 @@ const channelFilter: Filter = (v) => (
     </select>
   </div>
 );
-
-function AddForm({ v, sent }: { v: Visit; sent: Sent | null }) {
-  const t = suppressionTexts[v.locale];
-  const f = new Fields(v, sent, "addNotificationSuppression", { reason: "Manual" });
-  const channels = labelled(SUPPRESSED_CHANNELS, channelLabels[v.locale]);
-  const reasons = labelled(SUPPRESSION_REASONS, suppressionReasonLabels[v.locale]);
-  return (
-    <Card>
-      <FoldedForm fields={f} label={t.add} action="suppressions" submit={t.addIt}>
-        <div class="pair">
-          {f.select("channel", t.channel, channels)}
-          {f.text("address", t.address, { required: true })}
-        </div>
-        <div class="pair">
-          {f.select("reason", t.reason, reasons)}
-          {f.text("detail", t.details)}
-        </div>
-      </FoldedForm>
-    </Card>
-  );
-}

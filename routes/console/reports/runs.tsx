@@ -64,7 +64,19 @@ async function runPage(v: Visit): Promise<View> {
   return {
     title,
     crumbs: [{ href: "report-runs", label: t.history }],
-    actions: <RunActions v={v} run={run} />,
+    actions: (
+      <>
+        {!isDocument(run) &&
+          buttonLink(`reports/${encodeURIComponent(run.templateId)}?from=${run.id}`, t.again, {
+            icon: "retry",
+          })}
+        {actionButton(v, `report-runs/${run.id}/delete`, isMoving(run) ? t.cancelRun : t.remove, {
+          icon: isMoving(run) ? "close" : "trash",
+          tone: "danger",
+          confirm: isMoving(run) ? t.cancelConfirm : t.deleteConfirm,
+        })}
+      </>
+    ),
     body: (
       <LivePart v={v} id="run" {...isLive ? { everySeconds: 2 } : {}}>
         <Progress v={v} run={run} />
@@ -80,24 +92,6 @@ async function runPage(v: Visit): Promise<View> {
 
 /** True if the run is a document of a document template. Ids of reports have no dot. */
 const isDocument = ({ templateId }: Run): boolean => templateId.startsWith("document.");
-
-function RunActions({ v, run }: { v: Visit; run: Run }) {
-  const t = reportTexts[v.locale];
-  const moving = isMoving(run);
-  return (
-    <>
-      {!isDocument(run) &&
-        buttonLink(`reports/${encodeURIComponent(run.templateId)}?from=${run.id}`, t.again, {
-          icon: "retry",
-        })}
-      {actionButton(v, `report-runs/${run.id}/delete`, moving ? t.cancelRun : t.remove, {
-        icon: moving ? "close" : "trash",
-        tone: "danger",
-        confirm: moving ? t.cancelConfirm : t.deleteConfirm,
-      })}
-    </>
-  );
-}
 
 /** Status, error and download button. It is in the live part, so the button appears without a reload. */
 function Progress({ v, run }: { v: Visit; run: Run }) {

@@ -46,17 +46,31 @@ async function schedulePage(v: Visit): Promise<View> {
     runColumns(v, runs.items),
     userNames(v, [schedule.createdBy]),
   ]);
+  const here = `report-schedules/${id}`;
   return {
     title: schedule.name,
     crumbs: [{ href: "report-schedules", label: t.schedules }],
-    actions: <ScheduleActions v={v} schedule={schedule} />,
+    actions: (
+      <>
+        {actionButton(v, `${here}/trigger`, t.trigger, { icon: "play" })}
+        {schedule.isActive
+          ? actionButton(v, `${here}/pause`, t.pause, { icon: "pause" })
+          : actionButton(v, `${here}/resume`, t.resume, { icon: "play" })}
+        {buttonLink(`${here}/edit`, r.edit, { icon: "settings" })}
+        {deleteButton(v, `${here}/delete`, t.deleteConfirm(schedule.name))}
+      </>
+    ),
     body: (
       <>
         {schedule.description && <p class="pre-line break">{schedule.description}</p>}
         <LivePart v={v} id="schedule" everySeconds={runs.items.some(isMoving) ? 2 : 15}>
           <div class="grid-2">
             <FactsCard v={v} schedule={schedule} templates={templates} names={names} />
-            <NextRuns v={v} schedule={schedule} />
+            <Card title={t.nextRuns}>
+              {schedule.isActive
+                ? <RunTimes v={v} cron={schedule.cronExpression} zone={schedule.timeZoneId} />
+                : <p class="muted">{t.paused}</p>}
+            </Card>
           </div>
           <div class="grid-2">
             <ParametersCard v={v} templates={templates} of={schedule} />
@@ -74,21 +88,6 @@ async function schedulePage(v: Visit): Promise<View> {
       </>
     ),
   };
-}
-
-function ScheduleActions({ v, schedule: { id, name, isActive } }: { v: Visit; schedule: Schedule }) {
-  const t = scheduleTexts[v.locale];
-  const path = `report-schedules/${id}`;
-  return (
-    <>
-      {actionButton(v, `${path}/trigger`, t.trigger, { icon: "play" })}
-      {isActive
-        ? actionButton(v, `${path}/pause`, t.pause, { icon: "pause" })
-        : actionButton(v, `${path}/resume`, t.resume, { icon: "play" })}
-      {buttonLink(`${path}/edit`, reportTexts[v.locale].edit, { icon: "settings" })}
-      {deleteButton(v, `${path}/delete`, t.deleteConfirm(name))}
-    </>
-  );
 }
 
 function FactsCard({ v, schedule, templates, names }: {
@@ -129,18 +128,6 @@ function FactsCard({ v, schedule, templates, names }: {
         [t.updated, <Time v={v} at={schedule.updatedAt} />],
       ])}
       <p class="hint">{t.permissionsNote}</p>
-    </Card>
-  );
-}
-
-function NextRuns({ v, schedule }: { v: Visit; schedule: Schedule }) {
-  const t = scheduleTexts[v.locale];
-  const { isActive, cronExpression, timeZoneId } = schedule;
-  return (
-    <Card title={t.nextRuns}>
-      {isActive
-        ? <RunTimes v={v} cron={cronExpression} zone={timeZoneId} />
-        : <p class="muted">{t.paused}</p>}
     </Card>
   );
 }

@@ -4,7 +4,6 @@ import { list, period, text, timeColumn } from "../../components/list.tsx";
 import { periodOf } from "../../components/date_inputs.ts";
 import { AuditSentence } from "../../components/audit_sentence.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
-import type { Column } from "../../components/table.tsx";
 import { Badge, CopyValue, shortId, Time } from "../../components/values.tsx";
 import { EMPTY_PAGE, type Page, searchOf } from "../../shared/api.ts";
 import type { Row } from "../../shared/operations.ts";
@@ -65,7 +64,23 @@ export async function auditPage(v: Visit): Promise<View> {
           {found && found.length > 1 && <Candidates v={v} users={found} />}
         </>
       ),
-      columns: columns(v, names),
+      // The columns of CSV.
+      columns: [
+        timeColumn(v, t.at, "at"),
+        { head: t.action, cell: ({ action }) => action },
+        { head: t.change, cell: (entry) => <AuditSentence v={v} entry={entry} /> },
+        {
+          head: t.user,
+          cell: ({ actorId, actorEmail, serviceAccount }) => actorEmail ?? serviceAccount ?? actorId,
+        },
+        { head: t.targetType, cell: ({ targetType }) => targetType },
+        { head: t.targetId, cell: ({ targetId }) => targetId },
+        { head: t.tenant, cell: (entry) => tenantOf(entry, names) },
+        { head: t.address, cell: ({ ip }) => ip },
+        { head: t.trace, cell: ({ traceId }) => traceId },
+        { head: t.before, cell: ({ before }) => before ? JSON.stringify(before) : null },
+        { head: t.after, cell: ({ after }) => after ? JSON.stringify(after) : null },
+      ],
       show: (entries) => (
         <ol class="audit" aria-label={t.caption}>
           {entries.map((entry) => (
@@ -77,27 +92,6 @@ export async function auditPage(v: Visit): Promise<View> {
       ),
     }),
   };
-}
-
-/** The columns of CSV. */
-function columns(v: Visit, names: Map<string, string>): Column<Entry>[] {
-  const t = auditTexts[v.locale];
-  return [
-    timeColumn(v, t.at, "at"),
-    { head: t.action, cell: ({ action }) => action },
-    { head: t.change, cell: (entry) => <AuditSentence v={v} entry={entry} /> },
-    {
-      head: t.user,
-      cell: ({ actorId, actorEmail, serviceAccount }) => actorEmail ?? serviceAccount ?? actorId,
-    },
-    { head: t.targetType, cell: ({ targetType }) => targetType },
-    { head: t.targetId, cell: ({ targetId }) => targetId },
-    { head: t.tenant, cell: (entry) => tenantOf(entry, names) },
-    { head: t.address, cell: ({ ip }) => ip },
-    { head: t.trace, cell: ({ traceId }) => traceId },
-    { head: t.before, cell: ({ before }) => before ? JSON.stringify(before) : null },
-    { head: t.after, cell: ({ after }) => after ? JSON.stringify(after) : null },
-  ];
 }
 
 /** The name of the tenant of a change, or the end of its id if the viewer may not see it. */

@@ -172,7 +172,16 @@ function catalogTable(v: Visit, categories: Category[]) {
     <>
       {hasDefaultRoles(v, permission) &&
         buttonLink(`permissions/${permission.id}/default-roles`, t.defaultRoles)}
-      {isChangeable(v, permission) && <RowActions v={v} permission={permission} />}
+      {isChangeable(v, permission) && (
+        <span class="row end">
+          {may(v.viewer, "update:permissions") && buttonLink(`permissions/${permission.id}`, t.edit)}
+          {may(v.viewer, "delete:permissions") &&
+            actionButton(v, `permissions/${permission.id}/delete`, t.remove, {
+              tone: "danger",
+              confirm: t.deleteConfirm(permission.code),
+            })}
+        </span>
+      )}
     </>
   ));
   const hasActions = may(v.viewer, "update:permissions") || may(v.viewer, "delete:permissions");
@@ -186,20 +195,6 @@ function catalogTable(v: Visit, categories: Category[]) {
       groupOf: ({ category }) => category,
       heading: (category) => translateBuiltin(v.locale, category),
     },
-  );
-}
-
-function RowActions({ v, permission: { id, code } }: { v: Visit; permission: Permission }) {
-  const t = permissionTexts[v.locale];
-  return (
-    <span class="row end">
-      {may(v.viewer, "update:permissions") && buttonLink(`permissions/${id}`, t.edit)}
-      {may(v.viewer, "delete:permissions") &&
-        actionButton(v, `permissions/${id}/delete`, t.remove, {
-          tone: "danger",
-          confirm: t.deleteConfirm(code),
-        })}
-    </span>
   );
 }
 

@@ -40,7 +40,19 @@ async function rolePage(v: Visit): Promise<View> {
   return {
     title: role.name,
     crumbs: roleCrumbs(v),
-    actions: <Actions v={v} role={role} />,
+    actions: (
+      <>
+        {may(v.viewer, "read:users") &&
+          buttonLink(`audit?targetType=role&targetId=${role.id}`, t.history, { icon: "audit" })}
+        {!role.isSystemRole && may(v.viewer, "update:roles") && may(v.viewer, "read:permissions") &&
+          buttonLink(`roles/${role.id}/edit`, t.edit, { tone: "primary" })}
+        {!role.isSystemRole && role.userCount === 0 && may(v.viewer, "delete:roles") &&
+          deleteButton(v, `roles/${role.id}/delete`, t.deleteConfirm(role.name), {
+            label: t.deleteRole,
+            confirmLabel: t.deleteNamed(role.name),
+          })}
+      </>
+    ),
     body: (
       <>
         {role.isSystemRole && (
@@ -123,23 +135,6 @@ function HeldPermissions({ v, category, held }: { v: Visit; category: Category; 
         ))}
       </ul>
     </section>
-  );
-}
-
-function Actions({ v, role }: { v: Visit; role: Role }) {
-  const t = roleTexts[v.locale];
-  return (
-    <>
-      {may(v.viewer, "read:users") &&
-        buttonLink(`audit?targetType=role&targetId=${role.id}`, t.history, { icon: "audit" })}
-      {!role.isSystemRole && may(v.viewer, "update:roles") && may(v.viewer, "read:permissions") &&
-        buttonLink(`roles/${role.id}/edit`, t.edit, { tone: "primary" })}
-      {!role.isSystemRole && role.userCount === 0 && may(v.viewer, "delete:roles") &&
-        deleteButton(v, `roles/${role.id}/delete`, t.deleteConfirm(role.name), {
-          label: t.deleteRole,
-          confirmLabel: t.deleteNamed(role.name),
-        })}
-    </>
   );
 }
 
@@ -232,14 +227,16 @@ async function matrixPage(v: Visit): Promise<View> {
                         <th scope="row" title={description ?? undefined}>
                           <code>{code}</code>
                         </th>
-                        {roles.items.map((role, at) => (
-                          <Mark
-                            held={grants[at]?.has(id) ?? false}
-                            label={grants[at]?.has(id)
-                              ? t.gives(role.name, code)
-                              : t.givesNot(role.name, code)}
-                          />
-                        ))}
+                        {roles.items.map(({ name }, at) => {
+                          const held = grants[at]?.has(id);
+                          const label = held ? t.gives(name, code) : t.givesNot(name, code);
+                          return (
+                            <td class={held ? "mark held" : "mark"} title={label}>
+                              {held ? <Icon name="check" /> : <span aria-hidden="true">·</span>}
+                              <span class="sr-only">{label}</span>
+                            </td>
+                          );
+                        })}
                       </tr>
                     ))}
                   </tbody>
@@ -251,13 +248,6 @@ async function matrixPage(v: Visit): Promise<View> {
     ),
   };
 }
-
-const Mark = ({ held, label }: { held: boolean; label: string }) => (
-  <td class={held ? "mark held" : "mark"} title={label}>
-    {held ? <Icon name="check" /> : <span aria-hidden="true">·</span>}
-    <span class="sr-only">{label}</span>
-  </td>
-);
 
 const READ = ["read:roles"];
 

@@ -91,7 +91,8 @@ const crumbsOf = (v: Visit, at: string) => {
 async function providerPage(v: Visit, at: string): Promise<View> {
   const t = providerTexts[v.locale];
   const provider = await v.api.act("readSignInProvider", v);
-  const { kind, name, service, claims } = provider;
+  const { id, kind, name, isEnabled, service, claims } = provider;
+  const here = `${at}/providers/${id}`;
   const yesOrNo = (isSo: boolean) => isSo ? t.yes : t.no;
   const copy = (label: string, value: string | null): [string, Child] | null =>
     value === null ? null : [label, <CopyValue v={v} value={value} />];
@@ -105,7 +106,15 @@ async function providerPage(v: Visit, at: string): Promise<View> {
     title: name,
     crumbs: crumbsOf(v, at),
     scope: v.viewer.tenant?.name,
-    actions: <Actions v={v} at={at} provider={provider} />,
+    actions: (
+      <>
+        {isComplete(provider) && actionButton(v, `${here}/test`, t.test, { icon: "lock" })}
+        {isEnabled && actionButton(v, `${here}/disable`, t.disable, { confirm: t.disableConfirm(name) })}
+        {!isEnabled && isComplete(provider) && actionButton(v, `${here}/enable`, t.enable)}
+        {buttonLink(`${here}/edit`, t.edit, { tone: "primary" })}
+        {deleteButton(v, `${here}/delete`, t.deleteConfirm(name))}
+      </>
+    ),
     body: (
       <>
         {!isComplete(provider) && <Notice tone="info">{t.incomplete}</Notice>}
@@ -149,21 +158,6 @@ const isComplete = ({ kind, issuer, clientId, entityId, signInUrl, certificates 
   kind === "Oidc"
     ? issuer !== null && clientId !== null
     : entityId !== null && signInUrl !== null && certificates.length > 0;
-
-function Actions({ v, at, provider }: { v: Visit; at: string; provider: Provider }) {
-  const t = providerTexts[v.locale];
-  const { id, name, isEnabled } = provider;
-  const here = `${at}/providers/${id}`;
-  return (
-    <>
-      {isComplete(provider) && actionButton(v, `${here}/test`, t.test, { icon: "lock" })}
-      {isEnabled && actionButton(v, `${here}/disable`, t.disable, { confirm: t.disableConfirm(name) })}
-      {!isEnabled && isComplete(provider) && actionButton(v, `${here}/enable`, t.enable)}
-      {buttonLink(`${here}/edit`, t.edit, { tone: "primary" })}
-      {deleteButton(v, `${here}/delete`, t.deleteConfirm(name))}
-    </>
-  );
-}
 
 /** The form of a provider. Who may not see the roles changes neither the role nor the claim that gives roles. */
 async function providerForm(

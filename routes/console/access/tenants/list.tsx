@@ -197,7 +197,10 @@ export async function tenantPage(v: Visit): Promise<View> {
             [t.users, <Capacity v={v} tenant={tenant} />],
             [t.secondFactor, tenant.requireSecondFactor ? t.secondFactorRequired : t.secondFactorOptional],
             [t.actAs, t[tenant.actAs]],
-            ...parentTenantId === null ? [] : [parentFact(v, parentTenantId, names)],
+            parentTenantId !== null && [
+              t.parent,
+              <a href={`tenants/${parentTenantId}`}>{names.get(parentTenantId) ?? parentTenantId}</a>,
+            ],
             [t.created, <Time v={v} at={tenant.createdAt} />],
             [t.changed, <Time v={v} at={tenant.updatedAt} />],
             [t.tenantId, <CopyValue v={v} value={tenant.id} />],
@@ -224,11 +227,6 @@ export async function tenantPage(v: Visit): Promise<View> {
     ),
   };
 }
-
-const parentFact = (v: Visit, id: string, names: Map<string, string>): [string, Child] => [
-  tenantTexts[v.locale].parent,
-  <a href={`tenants/${id}`}>{names.get(id) ?? id}</a>,
-];
 
 function Actions({ v, tenant }: { v: Visit; tenant: Tenant }) {
   const t = tenantTexts[v.locale];

@@ -74,13 +74,6 @@ async function importsPage(v: Visit): Promise<View> {
   });
 }
 
-const importStatus = (v: Visit, row: UserImport) => (
-  <span class="row">
-    {importStates.badge(v, row.status)}
-    {row.dryRun && <Badge tone="idle">{userTexts[v.locale].dryRun}</Badge>}
-  </span>
-);
-
 const countsOf = (v: Visit, { created, updated, unchanged, failed }: UserImport): string =>
   userTexts[v.locale].importCounts(
     ...([created, updated, unchanged, failed].map((n) => number(v, n)) as [string, string, string, string]),
@@ -114,7 +107,13 @@ async function importPage(v: Visit): Promise<View> {
             })}
         >
           {factList([
-            [t.status, importStatus(v, found)],
+            [
+              t.status,
+              <span class="row">
+                {importStates.badge(v, status)}
+                {dryRun && <Badge tone="idle">{t.dryRun}</Badge>}
+              </span>,
+            ],
             [t.rows, total === null ? null : number(v, total)],
             [t.users, countsOf(v, found)],
             seesFiles &&

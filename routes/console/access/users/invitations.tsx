@@ -70,7 +70,20 @@ async function invitationsPage(v: Visit): Promise<View> {
           },
         },
         timeColumn(v, t.validUntil, "expiresAt", { wideOnly: true }),
-        actionsColumn(v, (row) => mayInvite && <Actions v={v} row={row} />),
+        actionsColumn(
+          v,
+          ({ id, email, status }) =>
+            mayInvite && (status === "Pending" || status === "Expired") && (
+              <span class="row end">
+                {actionButton(v, `invitations/${id}/resend`, t.resend, { confirm: t.resendConfirm(email) })}
+                {actionButton(v, `invitations/${id}/revoke`, t.revoke, {
+                  tone: "danger",
+                  confirm: t.revokeInvitationConfirm(email),
+                  confirmLabel: t.revokeInvitationNamed,
+                })}
+              </span>
+            ),
+        ),
       ];
     },
   });
@@ -84,21 +97,6 @@ async function countResends(v: Visit, rows: Invitation[]): Promise<Map<string, n
     return [id, (await v.api.call("readAuditLog", { query })).totalCount];
   });
   return new Map(await Promise.all(counts));
-}
-
-function Actions({ v, row: { id, email, status } }: { v: Visit; row: Invitation }) {
-  const t = userTexts[v.locale];
-  if (status !== "Pending" && status !== "Expired") return null;
-  return (
-    <span class="row end">
-      {actionButton(v, `invitations/${id}/resend`, t.resend, { confirm: t.resendConfirm(email) })}
-      {actionButton(v, `invitations/${id}/revoke`, t.revoke, {
-        tone: "danger",
-        confirm: t.revokeInvitationConfirm(email),
-        confirmLabel: t.revokeInvitationNamed,
-      })}
-    </span>
-  );
 }
 
 /** The form that invites a person to the viewer's tenant. */

@@ -1,7 +1,6 @@
 import { rolesAfterMove } from "../../../../domain/access/roles/role_preview.ts";
 import { buttonLink, SelectField } from "../../components/forms.tsx";
 import { choice, list, namedChoices, search, text, timeColumn } from "../../components/list.tsx";
-import type { Column } from "../../components/table.tsx";
 import { Badge, Time } from "../../components/values.tsx";
 import {
   hasUserData,
@@ -48,7 +47,36 @@ export async function usersPage(v: Visit): Promise<View> {
         text("externalId", t.externalId, { maxlength: 200 }),
       ],
       bulk: userActions,
-      columns: columns(v, names),
+      columns: [
+        {
+          head: t.user,
+          sort: "email",
+          cell: (user) => (
+            <>
+              <a href={`users/${user.id}`}>{userName(user)}</a>{" "}
+              {user.id === v.viewer.userId && <Badge tone="info">{t.isYou}</Badge>}
+            </>
+          ),
+          csv: userName,
+          below: [[t.email, (user) => (v.collect || userName(user) !== user.email) && user.email]],
+        },
+        statusColumn(v),
+        everywhere
+          ? { head: t.tenants, cell: ({ tenants = [] }) => <Tenants v={v} links={tenants} names={names} /> }
+          : {
+            head: t.roles,
+            cell: ({ roles = [] }) =>
+              roles.length > 0 ? roles.join(", ") : <span class="muted">{t.noRoles}</span>,
+          },
+        {
+          head: t.lastSignIn,
+          sort: "lastLoginAt",
+          cell: ({ lastLoginAt }) =>
+            lastLoginAt ? <Time v={v} at={lastLoginAt} /> : <span class="muted">{t.never}</span>,
+          wideOnly: true,
+        },
+        timeColumn(v, t.created, "createdAt", { sort: "createdAt", wideOnly: true }),
+      ],
     }),
   };
 }
@@ -75,40 +103,6 @@ const tenantsOf = (users: AnyUser[]): string[] =>
 async function roleNames(v: Visit): Promise<string[]> {
   const roles = v.scope && await orNull(roleChoices(v, v.scope.id));
   return (roles ?? []).map(({ name }) => name);
-}
-
-function columns(v: Visit, names: Map<string, string>): Column<AnyUser>[] {
-  const t = userTexts[v.locale];
-  return [
-    {
-      head: t.user,
-      sort: "email",
-      cell: (user) => (
-        <>
-          <a href={`users/${user.id}`}>{userName(user)}</a>{" "}
-          {user.id === v.viewer.userId && <Badge tone="info">{t.isYou}</Badge>}
-        </>
-      ),
-      csv: userName,
-      below: [[t.email, (user) => (v.collect || userName(user) !== user.email) && user.email]],
-    },
-    statusColumn(v),
-    managesAllUsers(v)
-      ? { head: t.tenants, cell: ({ tenants = [] }) => <Tenants v={v} links={tenants} names={names} /> }
-      : {
-        head: t.roles,
-        cell: ({ roles = [] }) =>
-          roles.length > 0 ? roles.join(", ") : <span class="muted">{t.noRoles}</span>,
-      },
-    {
-      head: t.lastSignIn,
-      sort: "lastLoginAt",
-      cell: ({ lastLoginAt }) =>
-        lastLoginAt ? <Time v={v} at={lastLoginAt} /> : <span class="muted">{t.never}</span>,
-      wideOnly: true,
-    },
-    timeColumn(v, t.created, "createdAt", { sort: "createdAt", wideOnly: true }),
-  ];
 }
 
 function Tenants(
