@@ -6,7 +6,7 @@ import { Card, Notice } from "../components/notice.tsx";
 import { Time } from "../components/values.tsx";
 import { framedHtml } from "../notifications/live_preview.tsx";
 import { jsonField } from "../notifications/send.tsx";
-import { TextRows, textsIn } from "../notifications/text_rows.tsx";
+import { textRows, textsIn } from "../notifications/text_rows.tsx";
 import { Refusal, searchOf } from "../shared/api.ts";
 import type { Answer, Input } from "../shared/operations.ts";
 import {
@@ -159,13 +159,7 @@ function editorView(
               {f.text("titleTemplate", t.documentTitle, { hint: t.documentTitleHint })}
               {f.area("bodyTemplate", t.body, { rows: 22, code: true, hint: t.bodyHint })}
               {f.text("requiredVariables", t.required, { hint: t.requiredHint })}
-              <TextRows
-                v={v}
-                form={sent?.form ?? null}
-                texts={source?.texts ?? null}
-                errors={f.errorsOf("texts")}
-                hint={t.textsHint}
-              />
+              {textRows(f, source?.texts, t.textsHint)}
               <div class="row">
                 {mayChange && (
                   <button type="submit" class="button primary">{template ? t.save : t.create}</button>
