@@ -138,6 +138,7 @@ async function webhookPage(v: Visit, sent: Sent | null = null): Promise<View> {
   const names = await userNames(v, [endpoint.pausedBy, endpoint.createdBy]);
   const here = `webhooks/${endpoint.id}`;
   const { disabledReason } = endpoint;
+  const f = new Fields(v, sent, "pauseWebhookEndpoint");
   return {
     title: endpoint.url,
     crumbs: [{ href: "webhooks", label: t.webhooks }],
@@ -164,7 +165,19 @@ async function webhookPage(v: Visit, sent: Sent | null = null): Promise<View> {
             [t.id, <CopyValue v={v} value={endpoint.id} shown={shortId(endpoint.id)} />],
           ])}
         </Card>
-        {!endpoint.pausedAt && <PauseCard v={v} sent={sent} here={here} />}
+        {!endpoint.pausedAt && (
+          <Card>
+            <FoldedForm
+              fields={f}
+              label={w.pauseTitle}
+              action={`${here}/pause`}
+              intro={w.pauseText}
+              submit={w.pause}
+            >
+              {f.text("reason", w.reason, { hint: w.pauseReasonHint })}
+            </FoldedForm>
+          </Card>
+        )}
         <h2>{t.deliveries}</h2>
         {deliveryList(v, endpoint, page)}
       </>
@@ -234,24 +247,6 @@ function EndpointActions({ v, endpoint, here }: { v: Visit; endpoint: Endpoint; 
       {actionButton(v, secret, t.newSecret, { icon: "keys", confirm: t.newSecretConfirm })}
       {deleteButton(v, `${here}/delete`, t.removeConfirm, { label: t.remove })}
     </>
-  );
-}
-
-function PauseCard({ v, sent, here }: { v: Visit; sent: Sent | null; here: string }) {
-  const t = webhookTexts[v.locale];
-  const f = new Fields(v, sent, "pauseWebhookEndpoint");
-  return (
-    <Card>
-      <FoldedForm
-        fields={f}
-        label={t.pauseTitle}
-        action={`${here}/pause`}
-        intro={t.pauseText}
-        submit={t.pause}
-      >
-        {f.text("reason", t.reason, { hint: t.pauseReasonHint })}
-      </FoldedForm>
-    </Card>
   );
 }
 

@@ -125,7 +125,8 @@ function JobActions({ v, job, tenant }: { v: Visit; job: Answer<"readJob">; tena
 function JobFacts({ v, job }: { v: Visit; job: Answer<"readJob"> }) {
   const t = jobTexts[v.locale];
   const due = job.nextRetryAt ?? job.scheduledAt;
-  const { deadLetter, pause, recurringJobId, tenantId } = job;
+  const { deadLetter, pause, recurringJobId, tenantId, createdBy } = job;
+  const creator = createdBy ? job.names[createdBy] : undefined;
   return factList([
     ["Id", <CopyValue v={v} value={job.id} />],
     timelineFact(v, { jobId: job.id }, job.traceId),
@@ -137,7 +138,11 @@ function JobFacts({ v, job }: { v: Visit; job: Answer<"readJob"> }) {
     [t.created, <Time v={v} at={job.createdAt} />],
     [
       t.createdBy,
-      job.createdBy ? <Creator v={v} id={job.createdBy} name={job.names[job.createdBy]} /> : t.service,
+      creator === undefined
+        ? createdBy ? <CopyValue v={v} value={createdBy} shown={shortId(createdBy)} /> : t.service
+        : may(v.viewer, "read:users")
+        ? <a href={`users/${createdBy}`}>{creator}</a>
+        : creator,
     ],
     [t.started, <Time v={v} at={job.startedAt} />],
     [t.ended, <Time v={v} at={job.completedAt} />],
@@ -170,12 +175,6 @@ function JobFacts({ v, job }: { v: Visit; job: Answer<"readJob"> }) {
       job.names[tenantId] ?? <CopyValue v={v} value={tenantId} shown={shortId(tenantId)} />,
     ],
   ]);
-}
-
-/** The user or program that enqueued the job. */
-function Creator({ v, id, name }: { v: Visit; id: string; name: string | undefined }) {
-  if (name === undefined) return <CopyValue v={v} value={id} shown={shortId(id)} />;
-  return may(v.viewer, "read:users") ? <a href={`users/${id}`}>{name}</a> : <>{name}</>;
 }
 
 export const jobPages: ConsolePage[] = [

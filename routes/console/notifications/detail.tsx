@@ -172,15 +172,13 @@ function SuppressionWarning({ v, message }: { v: Visit; message: Detail }) {
   if (suppressed.length === 0) return null;
   return (
     <Notice tone="warn" title={t.suppressedTitle}>
-      <ul>
-        {suppressed.slice(0, MAX_NAMED).map((each) => (
-          <li>
-            {suppressionText(v, each)}{" "}
-            <a href={`suppressions${searchOf({ search: each.address })}`}>{t.suppressedLink}</a>
-            {each.suppression.detail && <span class="sub">{each.suppression.detail}</span>}
-          </li>
-        ))}
-      </ul>
+      {bulletList(suppressed.slice(0, MAX_NAMED), (each) => (
+        <>
+          {suppressionText(v, each)}{" "}
+          <a href={`suppressions${searchOf({ search: each.address })}`}>{t.suppressedLink}</a>
+          {each.suppression.detail && <span class="sub">{each.suppression.detail}</span>}
+        </>
+      ))}
       {suppressed.length > MAX_NAMED && t.moreSuppressed(suppressed.length - MAX_NAMED)}
     </Notice>
   );

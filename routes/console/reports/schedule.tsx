@@ -5,7 +5,7 @@ import { actionButton, buttonLink, deleteButton } from "../components/forms.tsx"
 import { Card, Empty } from "../components/notice.tsx";
 import { RunTimes, ScheduleEditor, scheduleValues, sentSchedule } from "../components/schedule_editor.tsx";
 import { dataTable, LivePart } from "../components/table.tsx";
-import { Badge, factList, number, Time } from "../components/values.tsx";
+import { Badge, bulletList, factList, number, Time } from "../components/values.tsx";
 import { Person, userNames } from "../components/user_names.tsx";
 import { type ConsolePage, field, optionalField, type View, type Visit } from "../shared/page.ts";
 import {
@@ -300,15 +300,12 @@ async function templateChoice(v: Visit): Promise<View> {
     crumbs: [{ href: "report-schedules", label: t.schedules }],
     body: (
       <Card title={t.chooseReport}>
-        <ul>
-          {templates.map(({ templateId, displayName, description }) => (
-            <li>
-              <a href={`report-schedules/new?template=${encodeURIComponent(templateId)}`}>{displayName}</a>
-              {" "}
-              <span class="muted">{description}</span>
-            </li>
-          ))}
-        </ul>
+        {bulletList(templates, ({ templateId, displayName, description }) => (
+          <>
+            <a href={`report-schedules/new?template=${encodeURIComponent(templateId)}`}>{displayName}</a>{" "}
+            <span class="muted">{description}</span>
+          </>
+        ))}
       </Card>
     ),
   };

@@ -4,7 +4,7 @@ import { list, period, text, timeColumn } from "../../components/list.tsx";
 import { periodOf } from "../../components/date_inputs.ts";
 import { AuditSentence } from "../../components/audit_sentence.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
-import { Badge, CopyValue, shortId, Time } from "../../components/values.tsx";
+import { Badge, bulletList, CopyValue, shortId, Time } from "../../components/values.tsx";
 import { EMPTY_PAGE, type Page, searchOf } from "../../shared/api.ts";
 import type { Row } from "../../shared/operations.ts";
 import type { View, Visit } from "../../shared/page.ts";
@@ -106,19 +106,17 @@ async function findActors(v: Visit, actor: string): Promise<FoundUser[] | undefi
 }
 
 function Candidates({ v, users }: { v: Visit; users: FoundUser[] }) {
-  const t = auditTexts[v.locale];
+  const { whichPerson } = auditTexts[v.locale];
   return (
-    <Card title={t.whichPerson}>
-      <ul class="bare-list" aria-label={t.whichPerson}>
-        {users.map((user) => (
-          <li>
-            <a href={`audit${searchOf({ ...Object.fromEntries(v.query), actor: user.email, page: null })}`}>
-              {userName(user)}
-            </a>{" "}
-            <span class="muted">{user.email}</span>
-          </li>
-        ))}
-      </ul>
+    <Card title={whichPerson}>
+      {bulletList(users, (user) => (
+        <>
+          <a href={`audit${searchOf({ ...Object.fromEntries(v.query), actor: user.email, page: null })}`}>
+            {userName(user)}
+          </a>{" "}
+          <span class="muted">{user.email}</span>
+        </>
+      ), { look: "bare-list", label: whichPerson })}
     </Card>
   );
 }
@@ -284,18 +282,11 @@ function Value({ v, value, comparedTo, isNew = false }: {
       : <>{String(value)}</>;
   }
   if (value.length === 0) return <span class="muted">–</span>;
-  return (
-    <ul class="bare-list">
-      {value.map((item) => {
-        const differs = comparedTo !== null && !comparedTo.includes(item);
-        if (!differs) return <li>{String(item)}</li>;
-        return (
-          <li>
-            {isNew ? <ins>{String(item)}</ins> : <del>{String(item)}</del>}
-            <span class="sr-only">{` ${isNew ? t.added : t.removed}`}</span>
-          </li>
-        );
-      })}
-    </ul>
-  );
+  return bulletList(value, (item) =>
+    comparedTo === null || comparedTo.includes(item) ? String(item) : (
+      <>
+        {isNew ? <ins>{String(item)}</ins> : <del>{String(item)}</del>}
+        <span class="sr-only">{` ${isNew ? t.added : t.removed}`}</span>
+      </>
+    ), { look: "bare-list" });
 }

@@ -126,14 +126,12 @@ function HeldPermissions({ v, category, held }: { v: Visit; category: Category; 
         {category.category}{" "}
         <span class="muted">{roleTexts[v.locale].ofCount(mine.length, category.permissionCount)}</span>
       </h3>
-      <ul class="bare-list">
-        {mine.map(({ code, description }) => (
-          <li>
-            <code>{code}</code>
-            {description && <span class="sub">{description}</span>}
-          </li>
-        ))}
-      </ul>
+      {bulletList(mine, ({ code, description }) => (
+        <>
+          <code>{code}</code>
+          {description && <span class="sub">{description}</span>}
+        </>
+      ), { look: "bare-list" })}
     </section>
   );
 }

@@ -61,13 +61,11 @@ export async function usersPage(v: Visit): Promise<View> {
           below: [[t.email, (user) => (v.collect || userName(user) !== user.email) && user.email]],
         },
         statusColumn(v),
-        everywhere
-          ? { head: t.tenants, cell: ({ tenants = [] }) => <Tenants v={v} links={tenants} names={names} /> }
-          : {
-            head: t.roles,
-            cell: ({ roles = [] }) =>
-              roles.length > 0 ? roles.join(", ") : <span class="muted">{t.noRoles}</span>,
-          },
+        everywhere ? { head: t.tenants, cell: ({ tenants = [] }) => tenantsCell(v, tenants, names) } : {
+          head: t.roles,
+          cell: ({ roles = [] }) =>
+            roles.length > 0 ? roles.join(", ") : <span class="muted">{t.noRoles}</span>,
+        },
         {
           head: t.lastSignIn,
           sort: "lastLoginAt",
@@ -105,9 +103,7 @@ async function roleNames(v: Visit): Promise<string[]> {
   return (roles ?? []).map(({ name }) => name);
 }
 
-function Tenants(
-  { v, links, names }: { v: Visit; links: NonNullable<AnyUser["tenants"]>; names: Map<string, string> },
-) {
+function tenantsCell(v: Visit, links: NonNullable<AnyUser["tenants"]>, names: Map<string, string>) {
   const t = userTexts[v.locale];
   if (links.length === 0) return <span class="muted">{t.noTenants}</span>;
   const named = links.flatMap(({ tenantId }) => names.get(tenantId) ?? []).slice(0, 3);
