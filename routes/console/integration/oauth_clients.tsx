@@ -1,21 +1,14 @@
+import type { Child } from "hono/jsx";
 import { actionButton, buttonLink } from "../components/forms.tsx";
 import { choice, listView, search, timeColumn } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
 import { Badge, Codes, CopyValue, factList, Time } from "../components/values.tsx";
 import type { Row } from "../shared/operations.ts";
-import {
-  type ConsolePage,
-  field,
-  may,
-  optionalField,
-  type Outcome,
-  type View,
-  type Visit,
-} from "../shared/page.ts";
+import { type ConsolePage, field, may, optionalField, type View, type Visit } from "../shared/page.ts";
 import { keyOrder } from "./keys.tsx";
 import { integrationTexts, oauthClientTexts } from "./texts.ts";
 import { shownOnce } from "./shown_once.tsx";
-import { actionsOf, done, formPage, sendTo, type Sent } from "../shared/actions.ts";
+import { action, actionsOf, done, formPage, sendTo, type Sent } from "../shared/actions.ts";
 import { Fields, formView } from "../components/fields.tsx";
 
 const lines = (form: FormData, name: string) => field(form, name).split(/\s+/).filter((line) => line !== "");
@@ -53,20 +46,33 @@ const newClientPage = formPage({
       body: { ...bodyOf(form), kind: field(form, "kind") },
     });
     if (secret === null) return done(`oauth-clients/${id}`, t.publicCreated);
-    return shownOnce(v, {
-      title: t.clientCreated,
-      crumb: { href: "oauth-clients", label: t.clients },
-      secret,
-      label: t.clientSecret,
-      back: { href: `oauth-clients/${id}`, label: t.backToClient },
-      more: (
-        <p>
-          {t.clientId} <code>{clientId}</code>
-        </p>
-      ),
-    });
+    return showSecret(
+      v,
+      t.clientCreated,
+      { id, secret },
+      <p>
+        {t.clientId} <code>{clientId}</code>
+      </p>,
+    );
   },
 });
+
+const showSecret = (
+  v: Visit,
+  title: string,
+  { id, secret }: { id: string; secret: string },
+  more?: Child,
+) => {
+  const t = oauthClientTexts[v.locale];
+  return shownOnce(v, {
+    title,
+    crumb: { href: "oauth-clients", label: t.clients },
+    secret,
+    label: t.clientSecret,
+    back: { href: `oauth-clients/${id}`, label: t.backToClient },
+    more,
+  });
+};
 
 const editClientPage = formPage({
   path: "oauth-clients/{id}/edit",
@@ -194,24 +200,16 @@ async function showClient(v: Visit): Promise<View> {
   };
 }
 
-async function rotate(v: Visit): Promise<Outcome> {
-  const t = oauthClientTexts[v.locale];
-  const { id, secret } = await v.api.call("rotateOAuthClientSecret", { params: v.params });
-  return shownOnce(v, {
-    title: t.secretCreated,
-    crumb: { href: "oauth-clients", label: t.clients },
-    secret,
-    label: t.clientSecret,
-    back: { href: `oauth-clients/${id}`, label: t.backToClient },
-  });
-}
-
 export const clientPages: ConsolePage[] = [
   { path: "oauth-clients", get: listClients },
   newClientPage,
   { path: "oauth-clients/{id}", get: showClient },
   editClientPage,
-  { path: "oauth-clients/{id}/rotate", post: rotate },
+  action(
+    "oauth-clients/{id}/rotate",
+    "rotateOAuthClientSecret",
+    (v, client) => showSecret(v, oauthClientTexts[v.locale].secretCreated, client),
+  ),
   ...actionsOf("oauth-clients/{id}", oauthClientTexts, {
     revoke: ["revokeOAuthClient", "clientRevoked", "oauth-clients"],
   }),

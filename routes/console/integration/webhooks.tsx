@@ -14,17 +14,10 @@ import { Card, Notice } from "../components/notice.tsx";
 import { cellOf, type Column } from "../components/table.tsx";
 import { Person, userNames } from "../components/user_names.tsx";
 import { Badge, CopyValue, factList, number, shortId, Time } from "../components/values.tsx";
-import { actionsOf, done, formPage, sendTo, type Sent } from "../shared/actions.ts";
+import { action, actionsOf, done, formPage, sendTo, type Sent } from "../shared/actions.ts";
 import type { Page } from "../shared/api.ts";
 import type { Row } from "../shared/operations.ts";
-import {
-  type ConsolePage,
-  field,
-  optionalField,
-  type Outcome,
-  type View,
-  type Visit,
-} from "../shared/page.ts";
+import { type ConsolePage, field, optionalField, type View, type Visit } from "../shared/page.ts";
 import { deliveryColumns, statusFilter } from "./deliveries.tsx";
 import { shownOnce } from "./shown_once.tsx";
 import { integrationTexts, webhookTexts } from "./texts.ts";
@@ -250,19 +243,18 @@ function EndpointActions({ v, endpoint, here }: { v: Visit; endpoint: Endpoint; 
   );
 }
 
-/** Creates a new secret and shows it. It is not shown again. */
-async function rotateSecret(v: Visit): Promise<Outcome> {
+/** Shows the secret of an endpoint. It is not shown again. */
+const showSecret = (v: Visit, title: string, id: string | undefined, secret: string, more?: Child) => {
   const t = integrationTexts[v.locale];
-  const { secret, oldSecretHours } = await v.api.call("rotateWebhookSecret", { params: v.params });
   return shownOnce(v, {
-    title: t.secretCreated,
+    title,
     crumb: { href: "webhooks", label: t.webhooks },
     secret,
     label: t.secret,
-    back: { href: `webhooks/${v.params.id}`, label: t.backToWebhook },
-    more: <p class="muted">{t.oldSecret(oldSecretHours)}</p>,
+    back: { href: `webhooks/${id}`, label: t.backToWebhook },
+    more,
   });
-}
+};
 
 const bodyOf = (form: FormData) => ({
   url: field(form, "url"),
@@ -272,21 +264,14 @@ const bodyOf = (form: FormData) => ({
   ordered: form.get("ordered") === "true",
 });
 
-/** Creates an endpoint and shows its secret. The secret is not shown again. */
 const newWebhookPage = formPage({
   path: "webhooks/new",
   show: (v, sent) => webhookForm(v, sent, { eventTypes: ["*"], isActive: true }),
-  async send(v, form) {
-    const t = integrationTexts[v.locale];
-    const { id, secret = "" } = await v.api.call("createWebhookEndpoint", { body: bodyOf(form) });
-    return shownOnce(v, {
-      title: t.endpointCreated,
-      crumb: { href: "webhooks", label: t.webhooks },
-      secret,
-      label: t.secret,
-      back: { href: `webhooks/${id}`, label: t.backToWebhook },
-    });
-  },
+  send: sendTo(
+    "createWebhookEndpoint",
+    bodyOf,
+    (v, { id, secret = "" }) => showSecret(v, integrationTexts[v.locale].endpointCreated, id, secret),
+  ),
 });
 
 const editWebhookPage = formPage({
@@ -355,7 +340,16 @@ export const webhookPages: ConsolePage[] = [
     get: (v) => ({ goTo: here(v) }),
   },
   ...actionsOf("webhooks/{id}", webhookTexts, { resume: ["resumeWebhookEndpoint", "resumedNow"] }),
-  { path: "webhooks/{id}/secret", post: rotateSecret },
+  action("webhooks/{id}/secret", "rotateWebhookSecret", (v, { secret, oldSecretHours }) => {
+    const t = integrationTexts[v.locale];
+    return showSecret(
+      v,
+      t.secretCreated,
+      v.params.id,
+      secret,
+      <p class="muted">{t.oldSecret(oldSecretHours)}</p>,
+    );
+  }),
   ...actionsOf("webhooks/{id}", integrationTexts, {
     test: ["testWebhookEndpoint", "tested"],
     delete: ["deleteWebhookEndpoint", "removed", "webhooks"],
