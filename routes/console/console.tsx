@@ -1,4 +1,4 @@
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import type { ListPages } from "../../domain/console/platform.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { Problem } from "../../domain/problems/problem.ts";
@@ -65,26 +65,18 @@ export async function createConsole(
   const app = new Hono<Env>();
   app.get("/console", () => answers.goTo("", []));
   app.get("/console/assets/:name", (c) => answers.assets.answer(c.req.param("name")));
-  app.get("/console/sign-in", (c) => signIn.open({ request: c.req.raw, ip: c.env.ip }));
-  app.post("/console/sign-in", (c) => signIn.submit({ request: c.req.raw, ip: c.env.ip }));
+  const asked = ({ req, env }: Context<Env>) => ({ request: req.raw, ip: env.ip, params: req.param() });
+  app.get("/console/sign-in", (c) => signIn.open(asked(c)));
+  app.post("/console/sign-in", (c) => signIn.submit(asked(c)));
   const setUp = { ...parts, sitemap: setUpSitemap };
-  app.post(
-    "/console/set-up/open",
-    (c) => takeSetUpToken(setUp, { request: c.req.raw, ip: c.env.ip, params: {} }),
-  );
+  app.post("/console/set-up/open", (c) => takeSetUpToken(setUp, asked(c)));
   for (const page of setUpSitemap.pages) {
-    app.all(
-      `/console/${patternOf(page)}`,
-      (c) => servePage(setUp, page, { request: c.req.raw, ip: c.env.ip, params: c.req.param() }, openSetUp),
-    );
+    app.all(`/console/${patternOf(page)}`, (c) => servePage(setUp, page, asked(c), openSetUp));
   }
   for (const page of sitemap.pages) {
-    app.all(
-      `/console/${patternOf(page)}`,
-      (c) => servePage(parts, page, { request: c.req.raw, ip: c.env.ip, params: c.req.param() }),
-    );
+    app.all(`/console/${patternOf(page)}`, (c) => servePage(parts, page, asked(c)));
   }
-  app.all("/console/*", (c) => servePage(parts, null, { request: c.req.raw, ip: c.env.ip, params: {} }));
+  app.all("/console/*", (c) => servePage(parts, null, { ...asked(c), params: {} }));
   app.onError((error, c) => showFailure(p, answers, c.req.raw, error));
 
   const policy = contentPolicy(p.config);

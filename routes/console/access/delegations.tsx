@@ -1,10 +1,9 @@
 import { actInBrowser } from "../../../domain/access/sign_in/browser_session.ts";
 import { endDelegation } from "../../../domain/access/delegations/delegate.ts";
 import type { ServicePlatform } from "../../../domain/platform.ts";
-import { Fields, Form } from "../components/fields.tsx";
+import { Fields, formView } from "../components/fields.tsx";
 import { actionButton } from "../components/forms.tsx";
 import { actionsColumn, listView, timeColumn } from "../components/list.tsx";
-import { Card } from "../components/notice.tsx";
 import { userName } from "../shared/access_queries.ts";
 import { actionsOf, done, formPage } from "../shared/actions.ts";
 import type { Answer, Row } from "../shared/operations.ts";
@@ -22,8 +21,8 @@ const bodyOf = (form: FormData) => ({
 });
 
 /** The fields of a new delegation. */
-export function delegationFields(f: Fields, locale: Visit["locale"]) {
-  const t = delegationTexts[locale];
+export function delegationFields(f: Fields) {
+  const t = delegationTexts[f.v.locale];
   const minutes = ["15", "30", "60"].map((value) => ({ value, label: t.minutesOf(value) }));
   return (
     <>
@@ -62,20 +61,14 @@ export const delegationPages = (p: ServicePlatform): ConsolePage[] => [
     async show(v, sent) {
       const t = delegationTexts[v.locale];
       const name = userName(await v.api.call("readUser", { params: v.params }));
-      const here = `users/${v.params.id}`;
       const f = new Fields(v, sent, "actAsUser", { minutes: "15" });
-      return {
+      return formView(f, {
         title: t.viewAs(name),
-        crumbs: [{ href: "users", label: t.users }, { href: here, label: name }],
-        body: (
-          <Card>
-            <p class="muted">{t.viewAsText}</p>
-            <Form fields={f} action={`${here}/act-as`} submit={t.viewAs(name)} back={here}>
-              {delegationFields(f, v.locale)}
-            </Form>
-          </Card>
-        ),
-      };
+        crumbs: [{ href: "users", label: t.users }, { href: `users/${v.params.id}`, label: name }],
+        above: <p class="muted">{t.viewAsText}</p>,
+        submit: t.viewAs(name),
+        inputs: delegationFields(f),
+      });
     },
     send: async (v, form) =>
       await begin(p, v, await v.api.call("actAsUser", { params: v.params, body: bodyOf(form) })),
@@ -127,18 +120,13 @@ function listPage(v: Visit) {
       { head: t.reason, cell: ({ reason }) => reason, wideOnly: true },
       { head: t.status, cell: ({ status }) => t[status] },
       timeColumn<Delegation>(v, t.created, "createdAt"),
-      actionsColumn(v, (row) => <Actions v={v} row={row} />),
+      actionsColumn(v, ({ id, actorId, status }) => (
+        <>
+          {actorId === v.viewer.userId && (status === "Allowed" || status === "Open") &&
+            actionButton(v, `delegations/${id}/open`, t.begin)}
+          {status === "Open" && actionButton(v, `delegations/${id}/end`, t.end)}
+        </>
+      )),
     ],
   });
-}
-
-function Actions({ v, row: { id, actorId, status } }: { v: Visit; row: Delegation }) {
-  const t = delegationTexts[v.locale];
-  const isMine = actorId === v.viewer.userId && (status === "Allowed" || status === "Open");
-  return (
-    <>
-      {isMine && actionButton(v, `delegations/${id}/open`, t.begin)}
-      {status === "Open" && actionButton(v, `delegations/${id}/end`, t.end)}
-    </>
-  );
 }

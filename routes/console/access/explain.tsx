@@ -2,7 +2,7 @@ import { buttonLink, TextField } from "../components/forms.tsx";
 import { Icon } from "../components/icons.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { tenantInput } from "../components/tenant_input.tsx";
-import { Badge } from "../components/values.tsx";
+import { Badge, bulletList } from "../components/values.tsx";
 import { findPeople, type FoundUser, managesAllUsers } from "../shared/access_queries.ts";
 import { orNull, searchOf } from "../shared/api.ts";
 import { translateBuiltin } from "../shared/translations.ts";
@@ -105,6 +105,8 @@ export async function explainPage(v: Visit): Promise<View> {
     permission: v.query.get("permission")?.trim() ?? "",
     tenantId: v.query.get("tenantId") ?? "",
   };
+  const addressFor = (o: { userId: string; permission: string }) =>
+    `explain-access${searchOf({ ...o, tenantId: asked.tenantId })}`;
   const found = await findUsers(v, asked);
   const user = found?.length === 1 ? found[0] : undefined;
   const [links, features] = await Promise.all([linksOf(v, user), readFeatures(v)]);
@@ -153,9 +155,25 @@ export async function explainPage(v: Visit): Promise<View> {
           </form>
         </Card>
         {found?.length === 0 && <Empty icon="search" title={t.noUser} />}
-        {found && found.length > 1 && <Candidates v={v} users={found} asked={asked} />}
+        {found && found.length > 1 && (
+          <Card title={t.whichUser}>
+            {bulletList(found, ({ id, email, firstName, lastName }) => (
+              <>
+                <a href={addressFor({ userId: id, permission: asked.permission })}>{email}</a>{" "}
+                <span class="muted">{`${firstName} ${lastName}`.trim()}</span>
+              </>
+            ), { label: t.whichUserCaption })}
+          </Card>
+        )}
         {user && meant.length > 1 && (
-          <Features v={v} features={meant} asked={{ userId: user.id, tenantId: asked.tenantId }} />
+          <Card title={t.whichPermission}>
+            {bulletList(meant, ({ code, description }) => (
+              <>
+                <a href={addressFor({ userId: user.id, permission: code })}>{description ?? code}</a>{" "}
+                <code>{code}</code>
+              </>
+            ), { label: t.whichPermission })}
+          </Card>
         )}
         {explanation && <Explanation v={v} explanation={explanation} />}
       </>
@@ -215,44 +233,6 @@ function featuresMeant(features: Feature[], text: string): Feature[] {
   return found.length > 0 ? found : [{ code: text, description: null }];
 }
 
-function Features(
-  { v, features, asked }: { v: Visit; features: Feature[]; asked: { userId: string; tenantId: string } },
-) {
-  const t = explainTexts[v.locale];
-  return (
-    <Card title={t.whichPermission}>
-      <ul aria-label={t.whichPermission}>
-        {features.map(({ code, description }) => (
-          <li>
-            <a href={`explain-access${searchOf({ ...asked, permission: code })}`}>{description ?? code}</a>
-            {" "}
-            <code>{code}</code>
-          </li>
-        ))}
-      </ul>
-    </Card>
-  );
-}
-
-function Candidates(
-  { v, users, asked }: { v: Visit; users: FoundUser[]; asked: { permission: string; tenantId: string } },
-) {
-  const t = explainTexts[v.locale];
-  const { permission, tenantId } = asked;
-  return (
-    <Card title={t.whichUser}>
-      <ul aria-label={t.whichUserCaption}>
-        {users.map(({ id, email, firstName, lastName }) => (
-          <li>
-            <a href={`explain-access${searchOf({ userId: id, permission, tenantId })}`}>{email}</a>{" "}
-            <span class="muted">{`${firstName} ${lastName}`.trim()}</span>
-          </li>
-        ))}
-      </ul>
-    </Card>
-  );
-}
-
 function Explanation({ v, explanation }: { v: Visit; explanation: Answer<"explainAccess"> }) {
   const t = explainTexts[v.locale];
   const { email, permission, isAllowed, tenantName, checks, grants } = explanation;
@@ -283,19 +263,13 @@ function Explanation({ v, explanation }: { v: Visit; explanation: Answer<"explai
           </ol>
         </Card>
         <Card title={t.grants}>
-          {grants.length === 0
-            ? <p class="muted">{t.noGrants}</p>
-            : (
-              <ul class="bare-list" aria-label={t.grantsCaption}>
-                {grants.map((grant) => (
-                  <li>
-                    {email} {t.holds} <code>{grant.permission}</code>
-                    {grant.permission !== permission && `, ${t.coversAll},`} {t.through}{" "}
-                    <RoleName v={v} grant={grant} /> {t.inThe} {grant.tenantName}
-                  </li>
-                ))}
-              </ul>
-            )}
+          {grants.length === 0 ? <p class="muted">{t.noGrants}</p> : bulletList(grants, (grant) => (
+            <>
+              {email} {t.holds} <code>{grant.permission}</code>
+              {grant.permission !== permission && `, ${t.coversAll},`} {t.through}{" "}
+              <RoleName v={v} grant={grant} /> {t.inThe} {grant.tenantName}
+            </>
+          ), { look: "bare-list", label: t.grantsCaption })}
           <p class="hint">{t.note}</p>
         </Card>
       </div>
@@ -326,18 +300,14 @@ function GrantingRoles({ v, explanation }: { v: Visit; explanation: Answer<"expl
     >
       {grantingRoles.length === 0
         ? <p class="muted">{t.noRoleGrants}</p>
-        : (
-          <ul class="bare-list" aria-label={t.wouldGrant}>
-            {grantingRoles.map((grant) => (
-              <li>
-                <RoleName v={v} grant={grant} />
-                {grant.permission !== permission && (
-                  <span class="muted">{` (${grant.permission}, ${t.coversAll})`}</span>
-                )}
-              </li>
-            ))}
-          </ul>
-        )}
+        : bulletList(grantingRoles, (grant) => (
+          <>
+            <RoleName v={v} grant={grant} />
+            {grant.permission !== permission && (
+              <span class="muted">{` (${grant.permission}, ${t.coversAll})`}</span>
+            )}
+          </>
+        ), { look: "bare-list", label: t.wouldGrant })}
     </Card>
   );
 }

@@ -1,14 +1,14 @@
+import type { Child } from "hono/jsx";
 import type { ServicePlatform } from "../../../domain/platform.ts";
 import { basePath } from "../../shared/answer.ts";
 import { Fields, Form } from "../components/fields.tsx";
-import { actionButton } from "../components/forms.tsx";
+import { actionButton, buttonLink } from "../components/forms.tsx";
 import { actionsColumn, timeColumn } from "../components/list.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { type Column, dataTable } from "../components/table.tsx";
 import { Badge, Codes } from "../components/values.tsx";
-import { action, actionsOf, done, formPage, type Sent, showing } from "../shared/actions.ts";
+import { action, actionsOf, done, formPage, type Sent, showing, toDocument } from "../shared/actions.ts";
 import { orNull } from "../shared/api.ts";
-import { commonTexts } from "../shared/common_texts.ts";
 import { cookieWriter, isLocale, isTheme } from "../shared/cookies.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import { consoleAddress } from "../shared/request_security.ts";
@@ -21,7 +21,6 @@ import { joinTenantPage } from "./join_tenant.tsx";
 import { accountTexts, factorTexts } from "./texts.ts";
 import { securityPages } from "./security.tsx";
 import { stepUpPage } from "./proof_forms.tsx";
-import { OwnData, ownDataPages } from "./own_data.tsx";
 import { delegationPages } from "../access/delegations.tsx";
 import { sectionTexts } from "../shared/labels.ts";
 import { delegationTexts } from "../access/users/texts.ts";
@@ -95,8 +94,34 @@ const accountPage = formPage({
   },
 });
 
+type FormName = "profile" | "email" | "password";
+
 /** True if this form of the page was sent. */
-const sentBy = (form: FormData, name: "profile" | "email" | "password"): boolean => form.get("do") === name;
+const sentBy = (form: FormData, name: FormName): boolean => form.get("do") === name;
+
+/** A card with one of the forms. @param label the label of its primary button; absent: a plain one with the title */
+const formCard = (
+  f: Fields,
+  name: FormName,
+  [title, label]: [title: string, label?: string],
+  inputs: Child,
+  above?: Child,
+) => (
+  <Card title={title}>
+    {above}
+    <Form
+      fields={f}
+      action="account"
+      buttons={
+        <button type="submit" class={label ? "button primary" : "button"} name="do" value={name}>
+          {label ?? title}
+        </button>
+      }
+    >
+      {inputs}
+    </Form>
+  </Card>
+);
 
 async function accountView(v: Visit, sent: Sent | null): Promise<View> {
   const t = accountTexts[v.locale];
@@ -109,8 +134,7 @@ async function accountView(v: Visit, sent: Sent | null): Promise<View> {
     isPersonal ? orNull(v.api.call("listMyDataRequests")) : [],
     isOwn ? orNull(v.api.call("listMyDelegations", { query: { pageSize: 20 } })) : { items: [] },
   ]);
-  const sentAs = (name: "profile" | "email" | "password") =>
-    sent?.form && sentBy(sent.form, name) ? sent : null;
+  const sentAs = (name: FormName) => sent?.form && sentBy(sent.form, name) ? sent : null;
   const profile = new Fields(v, sentAs("profile"), "updateMe", user);
   const email = new Fields(v, sentAs("email"), "changeEmail");
   const password = new Fields(v, sentAs("password"), "changePassword");
@@ -120,10 +144,46 @@ async function accountView(v: Visit, sent: Sent | null): Promise<View> {
       <>
         {v.boundTo !== null && <Notice tone="info">{t.signedInByCompany}</Notice>}
         <div class="grid-2">
-          <ProfileCard v={v} fields={profile} />
-          {v.boundTo === null && <PasswordCard v={v} fields={password} />}
+          {formCard(profile, "profile", [t.profile, t.save], [
+            <div class="pair">
+              {profile.text("firstName", t.firstName)}
+              {profile.text("lastName", t.lastName)}
+            </div>,
+            profile.text("phoneNumber", t.phone, { type: "tel" }),
+          ])}
+          {v.boundTo === null && formCard(password, "password", [t.changePassword], [
+            password.text("currentPassword", t.currentPassword, {
+              type: "password",
+              autocomplete: "current-password",
+              required: true,
+            }),
+            password.text("newPassword", t.newPassword, {
+              type: "password",
+              autocomplete: "new-password",
+              hint: t.passwordHint,
+              required: true,
+            }),
+          ])}
         </div>
-        {v.boundTo === null && <EmailCard v={v} fields={email} email={user.email} />}
+        {v.boundTo === null && formCard(
+          email,
+          "email",
+          [t.changeEmail],
+          <div class="pair">
+            {email.text("newEmail", t.newEmail, {
+              type: "email",
+              autocomplete: "email",
+              hint: t.emailHint,
+              required: true,
+            })}
+            {email.text("password", t.password, {
+              type: "password",
+              autocomplete: "current-password",
+              required: true,
+            })}
+          </div>,
+          <p>{user.email}</p>,
+        )}
         {v.boundTo === null && (
           <Card title={factorTexts[v.locale].security}>
             <a href="account/security">{factorTexts[v.locale].securityHint}</a>
@@ -135,7 +195,28 @@ async function accountView(v: Visit, sent: Sent | null): Promise<View> {
           </Card>
         )}
         <Card title={t.sessions}>
-          {dataTable(t.sessionsCaption, sessions, null, sessionColumns(v))}
+          {dataTable(t.sessionsCaption, sessions, null, [
+            {
+              head: t.device,
+              cell: (session) => (
+                <>
+                  {session.userAgent ?? "–"}{" "}
+                  {session.isCurrent && <Badge tone="ok">{t.currentSession}</Badge>}
+                </>
+              ),
+            },
+            { head: t.address, cell: ({ ip }) => <span class="nowrap">{ip ?? "–"}</span>, wideOnly: true },
+            timeColumn<Row<"listOwnSessions">>(v, t.started, "createdAt"),
+            actionsColumn(
+              v,
+              ({ id, isCurrent }) =>
+                !isCurrent &&
+                actionButton(v, `account/sessions/${id}`, t.endSession, {
+                  tone: "danger",
+                  confirm: t.endSessionConfirm,
+                }),
+            ),
+          ])}
         </Card>
         {clients && <ConnectedClients v={v} clients={clients} />}
         {delegations && <OwnDelegations v={v} delegations={delegations.items} />}
@@ -148,107 +229,6 @@ async function accountView(v: Visit, sent: Sent | null): Promise<View> {
       </>
     ),
   };
-}
-
-function ProfileCard({ v, fields: f }: { v: Visit; fields: Fields }) {
-  const t = accountTexts[v.locale];
-  return (
-    <Card title={t.profile}>
-      <Form
-        fields={f}
-        action="account"
-        buttons={
-          <button type="submit" class="button primary" name="do" value="profile">
-            {commonTexts[v.locale].save}
-          </button>
-        }
-      >
-        <div class="pair">
-          {f.text("firstName", t.firstName)}
-          {f.text("lastName", t.lastName)}
-        </div>
-        {f.text("phoneNumber", t.phone, { type: "tel" })}
-      </Form>
-    </Card>
-  );
-}
-
-function PasswordCard({ v, fields: f }: { v: Visit; fields: Fields }) {
-  const t = accountTexts[v.locale];
-  return (
-    <Card title={t.changePassword}>
-      <Form
-        fields={f}
-        action="account"
-        buttons={<button type="submit" class="button" name="do" value="password">{t.changePassword}</button>}
-      >
-        {f.text("currentPassword", t.currentPassword, {
-          type: "password",
-          autocomplete: "current-password",
-          required: true,
-        })}
-        {f.text("newPassword", t.newPassword, {
-          type: "password",
-          autocomplete: "new-password",
-          hint: t.passwordHint,
-          required: true,
-        })}
-      </Form>
-    </Card>
-  );
-}
-
-function EmailCard({ v, fields: f, email }: { v: Visit; fields: Fields; email: string }) {
-  const t = accountTexts[v.locale];
-  return (
-    <Card title={t.changeEmail}>
-      <p>{email}</p>
-      <Form
-        fields={f}
-        action="account"
-        buttons={<button type="submit" class="button" name="do" value="email">{t.changeEmail}</button>}
-      >
-        <div class="pair">
-          {f.text("newEmail", t.newEmail, {
-            type: "email",
-            autocomplete: "email",
-            hint: t.emailHint,
-            required: true,
-          })}
-          {f.text("password", t.password, {
-            type: "password",
-            autocomplete: "current-password",
-            required: true,
-          })}
-        </div>
-      </Form>
-    </Card>
-  );
-}
-
-function sessionColumns(v: Visit): Column<Row<"listOwnSessions">>[] {
-  const t = accountTexts[v.locale];
-  return [
-    {
-      head: t.device,
-      cell: (session) => (
-        <>
-          {session.userAgent ?? "–"} {session.isCurrent && <Badge tone="ok">{t.currentSession}</Badge>}
-        </>
-      ),
-    },
-    { head: t.address, cell: ({ ip }) => <span class="nowrap">{ip ?? "–"}</span>, wideOnly: true },
-    timeColumn(v, t.started, "createdAt"),
-    actionsColumn(
-      v,
-      ({ id, isCurrent }) =>
-        !isCurrent &&
-        actionButton(v, `account/sessions/${id}`, t.endSession, {
-          tone: "danger",
-          confirm: t.endSessionConfirm,
-        }),
-    ),
-  ];
 }
 
 const texts = sectionTexts({
@@ -323,3 +303,48 @@ const ownDelegationPages: ConsolePage[] = actionsOf("account", delegationTexts, 
   "delegations/{id}/refuse": ["refuseDelegation", "refused"],
   "delegations/{id}/end": ["endDelegation", "Ended"],
 });
+
+const exportTexts = sectionTexts({
+  title: ["Your data", "Os seus dados"],
+  text: [
+    "An export is a ZIP file with everything that is stored about you. It can be downloaded for seven days.",
+    "Uma exportação é um arquivo ZIP com tudo o que está salvo sobre você. Pode ser baixada durante sete dias.",
+  ],
+  caption: ["Exports of your data", "Exportações dos seus dados"],
+  export: ["Export my data", "Exportar os meus dados"],
+  asked: ["The export has begun.", "A exportação começou."],
+  from: ["Asked for", "Pedida"],
+  Queued: ["In preparation", "Em preparação"],
+  Running: ["In preparation", "Em preparação"],
+  Completed: ["Ready", "Pronta"],
+  Failed: ["Failed", "Falhou"],
+});
+
+type OwnExport = Answer<"listMyDataRequests">[number];
+
+/** The viewer's exports of their own data. */
+function OwnData({ v, exports }: { v: Visit; exports: OwnExport[] }) {
+  const t = exportTexts[v.locale];
+  return (
+    <Card title={t.title} actions={actionButton(v, "account/export", t.export)}>
+      <p class="muted">{t.text}</p>
+      {dataTable(t.caption, exports, null, [
+        timeColumn<OwnExport>(v, t.from, "createdAt"),
+        { head: t.status, cell: ({ status }) => t[status] },
+        {
+          head: t.download,
+          cell: ({ id, fileId }) =>
+            fileId && buttonLink(`own-exports/${id}`, t.download, { icon: "download" }),
+        },
+      ])}
+    </Card>
+  );
+}
+
+const ownDataPages: ConsolePage[] = [
+  action("account/export", "exportMyData", showing("account", exportTexts, "asked")),
+  {
+    path: "own-exports/{requestId}",
+    get: (v) => toDocument(v, v.api.call("downloadMyData", { params: v.params }), "account"),
+  },
+];

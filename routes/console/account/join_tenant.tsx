@@ -70,7 +70,7 @@ export const joinTenantPage = (p: ServicePlatform): ConsolePage =>
                   back={cancel}
                 >
                   <input type="hidden" name="do" value="visit" />
-                  {delegationFields(visit, v.locale)}
+                  {delegationFields(visit)}
                 </Form>
               </Card>
             )}

@@ -4,7 +4,6 @@ import { CsrfField, FormRefusal, TextField } from "../components/forms.tsx";
 import { Icon } from "../components/icons.tsx";
 import { Refusal } from "../shared/api.ts";
 import type { Locale } from "../shared/languages.ts";
-import type { Answer } from "../shared/operations.ts";
 import { type ConsolePage, field, optionalField, type View, type Visit } from "../shared/page.ts";
 import { consoleAddress } from "../shared/request_security.ts";
 import { accountTexts, factorTexts } from "./texts.ts";
@@ -32,7 +31,6 @@ export const interruptedBy = (form: FormData): Interrupted => ({
   form: String(form.get("interrupted") ?? ""),
 });
 
-/** The interrupted form. */
 export function resumedForm({ form }: Interrupted): FormData {
   const data = new FormData();
   for (const [name, value] of JSON.parse(form)) data.append(String(name), String(value));
@@ -47,10 +45,20 @@ export const stepUpPage: ConsolePage = {
   post: (v, form) => stepUpView(v, interruptedBy(form), null),
 };
 
-/** Asks the viewer to prove again who they are. */
+/** Asks the viewer to prove again who they are: by password and code, or by a passkey. */
 export async function stepUpView(v: Visit, interrupted: Interrupted, refusal: Refusal | null): Promise<View> {
   const t = factorTexts[v.locale];
-  const choice = await v.api.call("readStepUpChoice");
+  const { factors, hasPassword, passkeyOptions } = await v.api.call("readStepUpChoice");
+  const kept = (
+    <>
+      <CsrfField v={v} />
+      <input type="hidden" name="to" value={interrupted.to} />
+      <input type="hidden" name="interrupted" value={interrupted.form} />
+    </>
+  );
+  const input = (name: string, label: string, more: Partial<Parameters<typeof TextField>[0]>) => (
+    <TextField label={label} name={name} errors={refusal?.fields[name]} required {...more} />
+  );
   return {
     title: t.confirmIdentity,
     scripts: ["passkey.js"],
@@ -58,85 +66,38 @@ export async function stepUpView(v: Visit, interrupted: Interrupted, refusal: Re
     body: (
       <>
         <p>{t.stepUpText}</p>
-        <ProofForms locale={v.locale} action={STEP_UP} choice={choice} refusal={refusal} label={t.confirm}>
-          <CsrfField v={v} />
-          <input type="hidden" name="to" value={interrupted.to} />
-          <input type="hidden" name="interrupted" value={interrupted.form} />
-        </ProofForms>
+        <div class="stack">
+          <FormRefusal v={v} refusal={refusal} known={["password", "code", "recoveryCode"]} />
+          {passkeyOptions && (
+            <PasskeyForm
+              locale={v.locale}
+              kind="get"
+              action={STEP_UP}
+              options={{ json: passkeyOptions }}
+              label={t.usePasskey}
+              value="passkey"
+            >
+              {kept}
+            </PasskeyForm>
+          )}
+          <form class="card form" method="post" action={STEP_UP}>
+            {kept}
+            {hasPassword && input("password", accountTexts[v.locale].currentPassword, {
+              type: "password",
+              autocomplete: "current-password",
+            })}
+            {factors.includes("totp")
+              ? input("code", t.code, { autocomplete: "one-time-code", maxlength: 10 })
+              : factors.includes("recoveryCode") && input("recoveryCode", t.recoveryCode, { maxlength: 100 })}
+            <button type="submit" class="button primary" name="do" value="prove">{t.confirm}</button>
+          </form>
+        </div>
       </>
     ),
   };
 }
 
-/** Forms by which the viewer proves who they are: password and code, or a passkey. */
-function ProofForms({ locale, action, choice, refusal, label, children }: {
-  locale: Locale;
-  action: string;
-  choice: Answer<"readStepUpChoice">;
-  refusal: Refusal | null;
-  label: string;
-  /** Hidden fields of each form. */
-  children: Child;
-}) {
-  const t = factorTexts[locale];
-  const hasCode = choice.factors.includes("totp");
-  const hasRecovery = choice.factors.includes("recoveryCode");
-  const password = choice.hasPassword && (
-    <TextField
-      label={accountTexts[locale].currentPassword}
-      name="password"
-      type="password"
-      autocomplete="current-password"
-      errors={refusal?.fields.password}
-      required
-    />
-  );
-  const code = hasCode
-    ? (
-      <TextField
-        label={t.code}
-        name="code"
-        autocomplete="one-time-code"
-        maxlength={10}
-        errors={refusal?.fields.code}
-        required
-      />
-    )
-    : hasRecovery && (
-      <TextField
-        label={t.recoveryCode}
-        name="recoveryCode"
-        maxlength={100}
-        errors={refusal?.fields.recoveryCode}
-        required
-      />
-    );
-  return (
-    <div class="stack">
-      <FormRefusal v={{ locale }} refusal={refusal} known={["password", "code", "recoveryCode"]} />
-      {choice.passkeyOptions && (
-        <PasskeyForm
-          locale={locale}
-          kind="get"
-          action={action}
-          options={{ json: choice.passkeyOptions }}
-          label={t.usePasskey}
-          value="passkey"
-        >
-          {children}
-        </PasskeyForm>
-      )}
-      <form class="card form" method="post" action={action}>
-        {children}
-        {password}
-        {code}
-        <button type="submit" class="button primary" name="do" value="prove">{label}</button>
-      </form>
-    </div>
-  );
-}
-
-/** The proof that a form of `ProofForms` sent. */
+/** The proof that the form of `stepUpView` sent. */
 export const proofOf = (form: FormData) => ({
   password: String(form.get("password") ?? "") || undefined,
   code: optionalField(form, "code"),

@@ -11,8 +11,8 @@ import {
 import { actionsColumn, timeColumn } from "../components/list.tsx";
 import { Card, Notice } from "../components/notice.tsx";
 import { PasskeyForm, passkeyOf } from "./proof_forms.tsx";
-import { type Column, dataTable } from "../components/table.tsx";
-import { Badge, CopyValue } from "../components/values.tsx";
+import { dataTable } from "../components/table.tsx";
+import { Badge, bulletList, CopyValue } from "../components/values.tsx";
 import { action, done, formPage, type Sent, showing } from "../shared/actions.ts";
 import { clientRequestOf } from "../shared/request_security.ts";
 import type { Answer } from "../shared/operations.ts";
@@ -64,7 +64,27 @@ async function securityView(v: Visit): Promise<View> {
         )}
         {!isLimited && clientOf(v) && <GoOn v={v} />}
         <Card title={t.factors}>
-          {dataTable(t.factors, factors, <p class="muted">{t.noFactors}</p>, factorColumns(v))}
+          {dataTable(t.factors, factors, <p class="muted">{t.noFactors}</p>, [
+            {
+              head: t.name,
+              cell: ({ kind, name, confirmedAt }) => (
+                <>
+                  {kind === "totp" ? t.totp : name}{" "}
+                  {confirmedAt === null && <Badge tone="warn">{t.waiting}</Badge>}
+                </>
+              ),
+            },
+            { head: t.kind, cell: ({ kind }) => kind === "totp" ? t.totp : t.passkey, wideOnly: true },
+            timeColumn<Factor>(v, t.added, "createdAt"),
+            timeColumn<Factor>(v, t.lastUsed, "lastUsedAt"),
+            actionsColumn(
+              v,
+              ({ id, kind, name }) =>
+                deleteButton(v, `${PATH}/${id}/remove`, t.removeConfirm, {
+                  label: t.removeTitle(kind === "totp" ? t.totp : name),
+                }),
+            ),
+          ])}
           <div class="row">
             {!hasApp && <StartAppButton v={v} />}
             {buttonLink(at(v, `${PATH}/passkey`), t.addPasskey, { icon: "plus" })}
@@ -79,30 +99,6 @@ async function securityView(v: Visit): Promise<View> {
       </>
     ),
   };
-}
-
-function factorColumns(v: Visit): Column<Factor>[] {
-  const t = factorTexts[v.locale];
-  return [
-    {
-      head: t.name,
-      cell: ({ kind, name, confirmedAt }) => (
-        <>
-          {kind === "totp" ? t.totp : name} {confirmedAt === null && <Badge tone="warn">{t.waiting}</Badge>}
-        </>
-      ),
-    },
-    { head: t.kind, cell: ({ kind }) => kind === "totp" ? t.totp : t.passkey, wideOnly: true },
-    timeColumn(v, t.added, "createdAt"),
-    timeColumn(v, t.lastUsed, "lastUsedAt"),
-    actionsColumn(
-      v,
-      ({ id, kind, name }) =>
-        deleteButton(v, `${PATH}/${id}/remove`, t.removeConfirm, {
-          label: t.removeTitle(kind === "totp" ? t.totp : name),
-        }),
-    ),
-  ];
 }
 
 /**
@@ -227,13 +223,7 @@ function codesView(v: Visit, codes: string[]): View {
       <>
         <Notice tone="warn">{t.codesOnce}</Notice>
         <Card title={t.recoveryCodes}>
-          <ul class="plain">
-            {codes.map((code) => (
-              <li>
-                <code>{code}</code>
-              </li>
-            ))}
-          </ul>
+          {bulletList(codes, (code) => <code>{code}</code>, { look: "plain" })}
         </Card>
         <GoOn v={v} />
       </>

@@ -6,16 +6,12 @@ import { PasskeyForm } from "./proof_forms.tsx";
 import { BarePage, Brand, type ConsoleUrls } from "../layout/document.tsx";
 import { PROVIDER_PAGE } from "../shared/request_security.ts";
 import type { Locale } from "../shared/languages.ts";
-import type { Theme } from "../shared/looks.ts";
+import type { Result, Theme } from "../shared/looks.ts";
 import type { Answer } from "../shared/operations.ts";
 import { accountTexts, factorTexts } from "./texts.ts";
 import type { Api } from "../shared/api.ts";
 
-export interface SignInNotice {
-  tone: "info" | "ok" | "bad";
-  text: string;
-  detail?: string;
-}
+export type SignInNotice = Pick<Result, "tone" | "text" | "detail">;
 
 interface SignInPageProps {
   urls: ConsoleUrls;
@@ -44,31 +40,15 @@ interface SignInPageProps {
 }
 
 /** Sign-in by password, by passkey, by an OpenID provider, or a request for a password reset link. */
-export function SignInPage(
-  {
-    urls,
-    v,
-    looks,
-    to,
-    action,
-    notice,
-    email,
-    providers,
-    ownProviders,
-    hasPassword,
-    isOfTenant,
-    mayRegister,
-    back,
-    begun,
-  }: SignInPageProps,
-) {
+export function SignInPage(asked: SignInPageProps) {
+  const { v, looks, action, notice, hasPassword } = asked;
   const { locale } = v;
   const t = accountTexts[locale];
   const buttons = (ways: [name: string, startUrl: string][]) =>
     ways.length > 0 && (
       <div class="card">
         {ways.map(([name, startUrl]) => (
-          <a class="button" href={`${startUrl}?returnTo=${encodeURIComponent(back)}`}>
+          <a class="button" href={`${startUrl}?returnTo=${encodeURIComponent(asked.back)}`}>
             <Icon name="lock" />
             {t.signInBy(name)}
           </a>
@@ -76,15 +56,15 @@ export function SignInPage(
       </div>
     );
   return (
-    <BarePage urls={urls} v={v} title={t.signIn} looks={looks} scripts={["passkey.js"]}>
+    <BarePage urls={asked.urls} v={v} title={t.signIn} looks={looks} scripts={["passkey.js"]}>
       <div class="stack">
         <Brand looks={looks} />
         <div>
           <h1>{t.signIn}</h1>
-          {!to.startsWith(PROVIDER_PAGE) && <p class="muted">{t.intro}</p>}
+          {!asked.to.startsWith(PROVIDER_PAGE) && <p class="muted">{t.intro}</p>}
         </div>
         {notice && <Notice tone={notice.tone} title={notice.text}>{notice.detail}</Notice>}
-        {buttons(ownProviders.map(({ name, startUrl }) => [name, startUrl]))}
+        {buttons(asked.ownProviders.map(({ name, startUrl }) => [name, startUrl]))}
         {hasPassword
           ? (
             <>
@@ -94,7 +74,7 @@ export function SignInPage(
                   name="email"
                   type="email"
                   autocomplete="username"
-                  value={email}
+                  value={asked.email}
                   required
                 />
                 <TextField
@@ -114,7 +94,7 @@ export function SignInPage(
                 label={factorTexts[locale].signInByPasskey}
                 value="passkey"
               />
-              {buttons(providers.map(({ displayName, signInUrl }) => [displayName, signInUrl]))}
+              {buttons(asked.providers.map(({ displayName, signInUrl }) => [displayName, signInUrl]))}
             </>
           )
           : (
@@ -125,9 +105,9 @@ export function SignInPage(
         <form method="post" action={action} data-handover hidden>
           <input type="hidden" name="do" value="exchange" />
           <input type="hidden" name="code" />
-          <input type="hidden" name="begun" value={begun} />
+          <input type="hidden" name="begun" value={asked.begun} />
         </form>
-        {!isOfTenant && (
+        {!asked.isOfTenant && (
           <MailForm
             action={action}
             locale={locale}
@@ -140,7 +120,7 @@ export function SignInPage(
         {hasPassword && (
           <MailForm action={action} locale={locale} kind="forgot" summary={t.forgot} text={t.forgotText} />
         )}
-        {mayRegister && (
+        {asked.mayRegister && (
           <MailForm
             action={action}
             locale={locale}

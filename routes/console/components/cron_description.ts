@@ -125,7 +125,7 @@ function describeDays(
 }
 
 /** Weekdays of a cron field, 0 (Sunday) to 6. Accepts 7 for Sunday, ranges and names; null if it cannot be read. */
-function weekdaysOf(text: string): number[] | null {
+export function weekdaysOf(text: string): number[] | null {
   const found = new Set<number>();
   for (const part of text.split(",")) {
     const [from = "", to] = part.split("-");
@@ -138,7 +138,7 @@ function weekdaysOf(text: string): number[] | null {
 }
 
 /** 1 January 2023 was a Sunday. */
-const weekdayName = (locale: Locale, day: number): string =>
+export const weekdayName = (locale: Locale, day: number): string =>
   formatter(Intl.DateTimeFormat, FORMAT_TAGS[locale], { weekday: "long", timeZone: "UTC" })
     .format(new Date(Date.UTC(2023, 0, 1 + day)));
 

@@ -114,29 +114,27 @@ export class Fields {
   }
 }
 
-/** A page that is a form on a card. "Cancel" leads to the last page of the breadcrumb, unless `back` is null. */
-export const formView = (
+/**
+ * A page that is a form: on a card, or of cards if it is `stacked`. "Cancel" leads to the last page of the breadcrumb, unless
+ * `back` is null.
+ */
+export function formView(
   fields: Fields,
-  { title, crumbs, actions, cardTitle, above, inputs, back, ...form }:
-    & Pick<View, "title" | "crumbs" | "actions">
-    & Omit<Parameters<typeof Form>[0], "fields" | "stacked" | "children">
+  { title, scope, scripts, crumbs, actions, cardTitle, above, inputs, back, ...form }:
+    & Pick<View, "title" | "scope" | "scripts" | "crumbs" | "actions">
+    & Omit<Parameters<typeof Form>[0], "fields" | "children">
     & {
       cardTitle?: string;
       /** Shown on the card above the form. */
       above?: Child;
       inputs: Child;
     },
-): View => ({
-  title,
-  crumbs,
-  actions,
-  body: (
-    <Card title={cardTitle}>
-      {above}
-      <Form fields={fields} back={back === undefined ? crumbs?.at(-1)?.href : back} {...form}>{inputs}</Form>
-    </Card>
-  ),
-});
+): View {
+  const to = back === undefined ? crumbs?.at(-1)?.href : back;
+  const shown = <Form fields={fields} back={to} {...form}>{inputs}</Form>;
+  const body = form.stacked ? shown : <Card title={cardTitle}>{above}{shown}</Card>;
+  return { title, scope, scripts, crumbs, actions, body };
+}
 
 /** A form with its errors and buttons. `fields` made its inputs. */
 export function Form({ fields, action, submit, buttons, back, intro, confirm, stacked, readOnly, children }: {

@@ -11,7 +11,6 @@ export const CsrfField = ({ v }: { v: Pick<Visit, "csrf"> }) => (
   <input type="hidden" name="csrf" value={v.csrf} />
 );
 
-/** The look of a button. */
 interface ButtonLook {
   icon?: string;
   tone?: "plain" | "primary" | "danger";

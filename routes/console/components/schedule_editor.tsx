@@ -1,13 +1,13 @@
 import type { Child } from "hono/jsx";
 import { nextRuns, scheduleMistakes } from "../../../domain/jobs/cron.ts";
 import { formatter } from "../../../domain/shared/formatters.ts";
-import { Refusal } from "../shared/api.ts";
+import { refusedInput } from "../shared/api.ts";
 import { sectionTexts } from "../shared/labels.ts";
 import { FORMAT_TAGS, type Locale } from "../shared/languages.ts";
 import { field, type Visit } from "../shared/page.ts";
 import { SHOW_AGAIN } from "../shared/actions.ts";
 import { translateValidation } from "../shared/translations.ts";
-import { describeCron } from "./cron_description.ts";
+import { describeCron, weekdayName, weekdaysOf } from "./cron_description.ts";
 import type { Fields } from "./fields.tsx";
 import type { Choice } from "./forms.tsx";
 import { Time } from "./values.tsx";
@@ -28,10 +28,7 @@ const MISSING_TEXTS = { at: "enterTime", atMinute: "enterMinute", weekdays: "cho
 export function sentSchedule(v: Visit, form: FormData): { cronExpression: string; timeZoneId: string } {
   const t = scheduleEditorTexts[v.locale];
   const said = cronOf(form);
-  if ("missing" in said) {
-    const text = t[MISSING_TEXTS[said.missing]];
-    throw new Refusal({ status: 400, detail: text, errors: { [said.missing]: [text] } }, v.locale);
-  }
+  if ("missing" in said) throw refusedInput(said.missing, t[MISSING_TEXTS[said.missing]]);
   return { cronExpression: said.cron, timeZoneId: field(form, "timeZoneId") };
 }
 
@@ -105,11 +102,6 @@ function positions(locale: Locale): Choice[] {
   return POSITIONS.map((value, n) => ({ value, label: names[n] ?? value }));
 }
 
-/** 1 January 2023 was a Sunday. */
-const weekdayName = (locale: Locale, day: number): string =>
-  formatter(Intl.DateTimeFormat, FORMAT_TAGS[locale], { weekday: "long", timeZone: "UTC" })
-    .format(new Date(Date.UTC(2023, 0, 1 + day)));
-
 /** The schedule in words and its next runs in the viewer's time zone; what is wrong with it instead. */
 function NextRuns({ f }: { f: Fields }) {
   const { v } = f;
@@ -176,7 +168,6 @@ const inWords = (locale: Locale, timeZone: string, run: Date, isShort = false): 
     timeZone,
   }).format(run);
 
-/** Texts of the schedule editor. */
 const scheduleEditorTexts = sectionTexts({
   repeats: ["Repeats", "Repete-se"],
   minutes: ["Every few minutes", "A cada poucos minutos"],
@@ -227,7 +218,6 @@ const scheduleEditorTexts = sectionTexts({
 
 /** How often a schedule of the editor repeats. `cron`: what the other choices cannot say. */
 export const REPEATS = ["minutes", "hours", "daily", "weekly", "monthly", "weekday", "cron"] as const;
-type Repeats = typeof REPEATS[number];
 
 /** Steps that divide an hour or a day: a cron expression cannot say others. */
 export const MINUTE_STEPS = [1, 2, 3, 4, 5, 6, 10, 12, 15, 20, 30];
@@ -239,22 +229,8 @@ export const POSITIONS = ["1", "2", "3", "4", "L"];
 /** Days of the week from Monday on, as in cron. */
 export const WEEKDAYS = ["1", "2", "3", "4", "5", "6", "0"];
 
-/** The inputs of the schedule editor. */
-export interface ScheduleInputs {
-  repeats: Repeats;
-  everyMinutes: string;
-  everyHours: string;
-  atMinute: string;
-  /** `08:00` */
-  at: string;
-  weekdays: string[];
-  monthDay: string;
-  position: string;
-  weekday: string;
-}
-
-const DEFAULTS: ScheduleInputs = {
-  repeats: "daily",
+const DEFAULTS = {
+  repeats: "daily" as typeof REPEATS[number],
   everyMinutes: "15",
   everyHours: "1",
   atMinute: "0",
@@ -264,6 +240,8 @@ const DEFAULTS: ScheduleInputs = {
   position: "1",
   weekday: "1",
 };
+/** The values of the inputs of the schedule editor. */
+export type ScheduleInputs = typeof DEFAULTS;
 
 /** The source of the inputs: a form, or the query of an address. */
 type Given = Pick<FormData, "get" | "getAll"> | URLSearchParams;
@@ -325,24 +303,6 @@ function recognized(cron: string): Partial<ScheduleInputs> | null {
   const [, nthDay, position] = /^([0-6])#?([1-4L])$/.exec(weekday) ?? [];
   const isNth = weekday.includes("#") || weekday.endsWith("L");
   if (isNth && nthDay && position) return { repeats: "weekday", at, weekday: nthDay, position };
-  const days = daysOf(weekday);
-  return days && { repeats: "weekly", at, weekdays: days };
-}
-
-const NAMES = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
-
-/** Days of a list with ranges and names; null if it cannot be read. */
-function daysOf(weekday: string): string[] | null {
-  const numberOf = (text: string): number => {
-    const named = NAMES.indexOf(text);
-    return named >= 0 ? named : /^[0-7]$/.test(text) ? Number(text) : NaN;
-  };
-  const days = new Set<string>();
-  for (const part of weekday.split(",")) {
-    const [from = "", to = from] = part.split("-");
-    const [first, last] = [numberOf(from), numberOf(to)];
-    if (!(first <= last)) return null;
-    for (let day = first; day <= last; day++) days.add(String(day % 7));
-  }
-  return [...days];
+  const days = weekdaysOf(weekday.toLowerCase());
+  return days && { repeats: "weekly", at, weekdays: days.map(String) };
 }

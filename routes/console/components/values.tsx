@@ -12,6 +12,11 @@ export const Badge = ({ tone, children }: { tone: Tone; children?: Child }) => (
   <span class={`badge tone-${tone}`}>{children}</span>
 );
 
+/** Active or inactive, as a coloured label. */
+export const ActiveBadge = ({ v, isActive }: { v: Pick<Visit, "locale">; isActive: boolean }) => (
+  <Badge tone={isActive ? "ok" : "idle"}>{commonTexts[v.locale][isActive ? "active" : "inactive"]}</Badge>
+);
+
 /** An instant relative to now. The title shows the exact time. */
 export function Time({ v, at }: { v: Visit; at: string | null | undefined }) {
   if (!at) return <span class="muted">–</span>;
@@ -131,16 +136,20 @@ export const factList = (facts: Fact[]) => (
   </dl>
 );
 
-/** Codes, such as permissions, as tags. Screen readers read `label`. */
-export const Codes = ({ codes, label }: { codes: string[]; label?: string }) => (
-  <ul class="row tags" aria-label={label}>
-    {codes.map((code) => (
-      <li>
-        <code>{code}</code>
-      </li>
-    ))}
+/** A list with an item for each of some things. Screen readers read `label`. @param look class of the list */
+export const bulletList = <T,>(
+  things: readonly T[],
+  item: (thing: T) => Child,
+  { look, label }: { look?: string; label?: string | undefined } = {},
+) => (
+  <ul class={look} aria-label={label}>
+    {things.map((thing) => <li>{item(thing)}</li>)}
   </ul>
 );
+
+/** Codes, such as permissions, as tags. Screen readers read `label`. */
+export const Codes = ({ codes, label }: { codes: string[]; label?: string }) =>
+  bulletList(codes, (code) => <code>{code}</code>, { look: "row tags", label });
 
 /** A text in its own lines, such as code. Screen readers read `label`. */
 export const CodeBlock = ({ label, children }: { label: string; children?: Child }) => (

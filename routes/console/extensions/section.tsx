@@ -32,7 +32,6 @@ import {
   type Visit,
 } from "../shared/page.ts";
 
-/** Texts of the parts of extensions. */
 const extensionTexts = defineTexts({
   late: ["The numbers did not come in time.", "Os números não chegaram a tempo."],
   failed: ["The numbers could not be read.", "Não foi possível ler os números."],

@@ -2,7 +2,6 @@ import { actionButton, buttonLink } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { type Column, dataTable, LivePart } from "../components/table.tsx";
 import { bytes, CopyValue, duration, factList, number, Time, timelineFact } from "../components/values.tsx";
-import { commonTexts } from "../shared/common_texts.ts";
 import { may, mayInFiles, type View, type Visit } from "../shared/page.ts";
 import { Person, userNames } from "../components/user_names.tsx";
 import { fileTexts, holdTexts, retentionTexts } from "./texts.ts";
@@ -76,7 +75,7 @@ function FactsCard({ v, file, names }: { v: Visit; file: File; names: Map<string
   const person = (id: string | null) =>
     id ? <Person v={v} names={names} id={id} /> : <span class="muted">{t.service}</span>;
   return (
-    <Card title={commonTexts[v.locale].details}>
+    <Card title={t.details}>
       {factList([
         [t.id, <CopyValue v={v} value={file.id} />],
         timelineFact(v, { fileId: file.id }),

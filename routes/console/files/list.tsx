@@ -17,7 +17,6 @@ import { Card, Notice } from "../components/notice.tsx";
 import { Statistic, StatisticRow } from "../components/statistics.tsx";
 import { Badge, bytes, duration, number } from "../components/values.tsx";
 import { Refusal } from "../shared/api.ts";
-import { commonTexts } from "../shared/common_texts.ts";
 import { sectionTexts } from "../shared/labels.ts";
 import { counted } from "../shared/languages.ts";
 import { mayInFiles, rowActions, type View, type Visit } from "../shared/page.ts";
@@ -113,7 +112,6 @@ const Reason = (v: Visit) => {
 const setHold = (v: Visit, id: string, legalHold: boolean, { reason }: Record<string, string>) =>
   v.api.call("changeRetention", { params: { id }, body: { legalHold, reason } });
 
-/** The actions on many files. */
 export const fileActions = rowActions<File>({
   hold: {
     label: ["Set legal hold", "Aplicar retenção legal"],
@@ -167,8 +165,8 @@ const ScannerPlaceholder = ({ v }: { v: Visit }) => (
     <StatisticRow>
       <Statistic
         label={fileTexts[v.locale].scanner}
-        value={<a href="files/scanner">{commonTexts[v.locale].details}</a>}
-        hint={`${commonTexts[v.locale].loading}…`}
+        value={<a href="files/scanner">{fileTexts[v.locale].details}</a>}
+        hint={`${fileTexts[v.locale].loading}…`}
       />
     </StatisticRow>
   </div>

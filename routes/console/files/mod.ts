@@ -1,5 +1,5 @@
 import { instantOf } from "../components/date_inputs.ts";
-import { actionsOf, done, formPage, toDocument } from "../shared/actions.ts";
+import { actionsOf, done, formPage, sendTo, toDocument } from "../shared/actions.ts";
 import {
   type ConsolePage,
   type ConsoleSection,
@@ -47,10 +47,11 @@ const purgePage = formOfFile({
   path: "files/{id}/purge",
   permissions: ["purge:files"],
   show: (v, purge) => filePage(v, { purge }),
-  async send(v, form) {
-    await v.api.call("purgeFile", { params: v.params, body: { reason: field(form, "purgeReason") } });
-    return done(pathOf(v), fileTexts[v.locale].purged);
-  },
+  send: sendTo(
+    "purgeFile",
+    (form) => ({ reason: field(form, "purgeReason") }),
+    (v) => done(pathOf(v), fileTexts[v.locale].purged),
+  ),
 });
 
 /** Files, their scans, references and retention, and uploads. */

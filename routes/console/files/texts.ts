@@ -3,7 +3,6 @@ import { counted, defineTexts } from "../shared/languages.ts";
 
 export const fileTexts = sectionTexts({
   contentType: ["Type", "Tipo"],
-  files: ["Files", "Arquivos"],
   caption: ["Files, newest first", "Arquivos, os mais recentes primeiro"],
   upload: ["Upload a file", "Enviar um arquivo"],
   searchName: ["Search names", "Buscar nomes"],

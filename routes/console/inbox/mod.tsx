@@ -2,10 +2,8 @@ import { actionButton, FilterBar } from "../components/forms.tsx";
 import { choice } from "../components/list.tsx";
 import { EmptyList, LivePart, Pager } from "../components/table.tsx";
 import { Badge, Time } from "../components/values.tsx";
-import { notificationPriorityLabels } from "../notifications/status.tsx";
 import { done } from "../shared/actions.ts";
-import { commonTexts } from "../shared/common_texts.ts";
-import { sectionTexts } from "../shared/labels.ts";
+import { priorityLabels, sectionTexts } from "../shared/labels.ts";
 import { counted } from "../shared/languages.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsoleSection, navItem, type View, type Visit } from "../shared/page.ts";
@@ -68,9 +66,7 @@ function MessageCard({ v, message }: { v: Visit; message: Message }) {
         <span class="row">
           {!isRead && <Badge tone="info">{t.unread}</Badge>}
           {category && <Badge tone="idle">{category}</Badge>}
-          {priority === "Critical" && (
-            <Badge tone="bad">{notificationPriorityLabels[v.locale][priority]}</Badge>
-          )}
+          {priority === "Critical" && <Badge tone="bad">{priorityLabels[v.locale][priority]}</Badge>}
           <Time v={v} at={createdAt} />
         </span>
       </div>
@@ -78,7 +74,7 @@ function MessageCard({ v, message }: { v: Visit; message: Message }) {
       <div class="row">
         {actionUrl && safeLink(actionUrl) && <a class="button small" href={actionUrl}>{t.open}</a>}
         {!isRead && actionButton(v, `inbox/${id}/read`, t.markRead)}
-        {actionButton(v, `inbox/${id}/delete`, commonTexts[v.locale].remove, {
+        {actionButton(v, `inbox/${id}/delete`, t.remove, {
           tone: "danger",
           confirm: t.deleteConfirm,
         })}

@@ -1,16 +1,15 @@
 import type { Child } from "hono/jsx";
 import { MAX_LIFE_DAYS, MAX_OVERLAP_SECONDS } from "../../../domain/access/keys/key_record.ts";
-import { Fields, Form } from "../components/fields.tsx";
+import { Fields, formView } from "../components/fields.tsx";
 import { actionButton, buttonLink } from "../components/forms.tsx";
 import { actionsColumn, choice, listView, search, text, timeColumn } from "../components/list.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import type { Column } from "../components/table.tsx";
 import { Person, userNames } from "../components/user_names.tsx";
-import { Badge, CodeBlock, Time } from "../components/values.tsx";
-import { actionsOf, formPage } from "../shared/actions.ts";
+import { Badge, bulletList, CodeBlock, Time } from "../components/values.tsx";
+import { actionsOf, formPage, sendTo } from "../shared/actions.ts";
 import { tenantNames } from "../shared/access_queries.ts";
 import { translateBuiltin } from "../shared/translations.ts";
-import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, field, may, mayInFiles, type View, type Visit } from "../shared/page.ts";
 import { shownOnce } from "./shown_once.tsx";
@@ -24,11 +23,8 @@ type Key = Row<"listApiKeys"> | Account;
 interface KeyKind {
   path: "api-keys" | "service-accounts";
   texts: typeof keyTexts;
-  lists: "listApiKeys" | "listServiceAccounts";
-  reads: "readApiKey" | "readServiceAccount";
-  creates: "createApiKey" | "createServiceAccount";
-  rotates: "rotateApiKey" | "rotateServiceAccount";
-  revokes: "revokeApiKey" | "revokeServiceAccount";
+  /** One of them in the ids of its operations, such as `createApiKey`. */
+  one: "ApiKey" | "ServiceAccount";
   /** The headers of a request with the secret. */
   headers: string;
   /** The values of the form of a new one. */
@@ -42,11 +38,7 @@ interface KeyKind {
 const apiKeys: KeyKind = {
   path: "api-keys",
   texts: keyTexts,
-  lists: "listApiKeys",
-  reads: "readApiKey",
-  creates: "createApiKey",
-  rotates: "rotateApiKey",
-  revokes: "revokeApiKey",
+  one: "ApiKey",
   headers: "Authorization: Bearer …",
   values: { days: 90 },
   mayRotate: (v, { createdBy }) => createdBy === v.viewer.userId,
@@ -55,11 +47,7 @@ const apiKeys: KeyKind = {
 const serviceAccounts: KeyKind = {
   path: "service-accounts",
   texts: accountTexts,
-  lists: "listServiceAccounts",
-  reads: "readServiceAccount",
-  creates: "createServiceAccount",
-  rotates: "rotateServiceAccount",
-  revokes: "revokeServiceAccount",
+  one: "ServiceAccount",
   headers: "Authorization: Bearer …\nX-Tenant-ID: …",
   values: { reach: "own", days: 0 },
   tenants: {
@@ -87,7 +75,7 @@ async function listKeys(v: Visit, kind: KeyKind): Promise<View> {
   const t = integrationTexts[v.locale];
   const k = kind.texts[v.locale];
   const { path } = kind;
-  return await listView(v, kind.lists, {
+  return await listView(v, `list${kind.one}s` as const, {
     path,
     icon: "keys",
     title: k.title,
@@ -149,7 +137,7 @@ function keyColumns(v: Visit, people: Map<string, string>) {
   const lastUse: Column<Key> = {
     head: t.lastUsed,
     sort: "lastUsedAt",
-    cell: ({ lastUsedAt }) => lastUsedAt ? <Time v={v} at={lastUsedAt} /> : commonTexts[v.locale].never,
+    cell: ({ lastUsedAt }) => lastUsedAt ? <Time v={v} at={lastUsedAt} /> : t.never,
     below: [[t.address, ({ lastUsedIp }) => lastUsedIp]],
   };
   const created = timeColumn<Key>(v, t.created, "createdAt", {
@@ -170,7 +158,7 @@ function keyColumns(v: Visit, people: Map<string, string>) {
   };
   const expires: Column<Key> = {
     head: t.expires,
-    cell: ({ expiresAt }) => expiresAt ? <Time v={v} at={expiresAt} /> : commonTexts[v.locale].never,
+    cell: ({ expiresAt }) => expiresAt ? <Time v={v} at={expiresAt} /> : t.never,
   };
   return { name, permissions, status, created, expires, lastUse };
 }
@@ -179,13 +167,7 @@ function keyColumns(v: Visit, people: Map<string, string>) {
 const PermissionList = ({ v, codes }: { v: Visit; codes: string[] }) => (
   <details>
     <summary>{integrationTexts[v.locale].permissionCount(codes.length)}</summary>
-    <ul>
-      {codes.map((code) => (
-        <li>
-          <code>{code}</code>
-        </li>
-      ))}
-    </ul>
+    {bulletList(codes, (code) => <code>{code}</code>)}
   </details>
 );
 
@@ -214,40 +196,38 @@ const newKeyPage = (kind: KeyKind) =>
       const t = integrationTexts[v.locale];
       const k = kind.texts[v.locale];
       const groups = await givablePermissions(v);
-      const f = new Fields(v, sent, kind.creates, kind.values);
+      const f = new Fields(v, sent, `create${kind.one}`, kind.values);
       const days = VALID_DAYS.map((days) => ({ value: String(days), label: t.days(days) }));
-      return {
-        title: k.add,
-        crumbs: [{ href: kind.path, label: k.title }],
-        body: groups.length === 0
-          ? <Empty icon="keys" title={t.noPermissions} />
-          : (
-            <Form fields={f} action={`${kind.path}/new`} submit={k.create} back={kind.path} stacked>
-              <Card>
-                <div class="pair">
-                  {f.text("name", t.name, { hint: k.nameHint })}
-                  {kind.tenants?.input(f)}
-                  {f.select("days", t.validity, [...days, { value: "0", label: t.untilRevoked }], {
-                    errors: f.errorsOf("expiresAt"),
-                  })}
-                </div>
-              </Card>
-              <PermissionCard v={v} fields={f} groups={groups} hint={k.permissionsHint} />
-            </Form>
-          ),
-      };
-    },
-    async send(v, form) {
-      const made = await v.api.call(kind.creates, {
-        body: {
-          name: field(form, "name"),
-          permissions: form.getAll("permissions").map(String),
-          expiresAt: expiryOf(v, form),
-          ...kind.tenants?.in(v, form),
-        },
+      const head = { title: k.add, crumbs: [{ href: kind.path, label: k.title }] };
+      if (groups.length === 0) return { ...head, body: <Empty icon="keys" title={t.noPermissions} /> };
+      return formView(f, {
+        ...head,
+        submit: k.create,
+        stacked: true,
+        inputs: [
+          <Card>
+            <div class="pair">
+              {f.text("name", t.name, { hint: k.nameHint })}
+              {kind.tenants?.input(f)}
+              {f.select("days", t.validity, [...days, { value: "0", label: t.untilRevoked }], {
+                errors: f.errorsOf("expiresAt"),
+              })}
+            </div>
+          </Card>,
+          <PermissionCard f={f} groups={groups} hint={k.permissionsHint} />,
+        ],
       });
-      return showSecret(v, kind, kind.texts[v.locale].wasCreated, made);
     },
+    send: sendTo(
+      `create${kind.one}` as const,
+      (form, v) => ({
+        name: field(form, "name"),
+        permissions: form.getAll("permissions").map(String),
+        expiresAt: expiryOf(v, form),
+        ...kind.tenants?.in(v, form),
+      }),
+      (v, made) => showSecret(v, kind, kind.texts[v.locale].wasCreated, made),
+    ),
   });
 
 const DAY_MS = 86_400_000;
@@ -258,7 +238,6 @@ function expiryOf({ now }: Visit, form: FormData): string | null {
   return days > 0 ? new Date(now.getTime() + days * DAY_MS).toISOString() : null;
 }
 
-/** Permissions by category. */
 type PermissionGroups = [category: string, permissions: { code: string; hint: string | null }[]][];
 
 /** The permissions that the viewer may give to a key: those they hold, directly or through admin:system. */
@@ -281,15 +260,10 @@ async function givablePermissions(v: Visit): Promise<PermissionGroups> {
 }
 
 /** The permissions of a new key, as check boxes by category. */
-function PermissionCard({ v, fields: f, groups, hint }: {
-  v: Visit;
-  fields: Fields;
-  groups: PermissionGroups;
-  hint: string;
-}) {
+function PermissionCard({ f, groups, hint }: { f: Fields; groups: PermissionGroups; hint: string }) {
   const errors = f.errorsOf("permissions");
   return (
-    <Card title={integrationTexts[v.locale].permissions}>
+    <Card title={integrationTexts[f.v.locale].permissions}>
       <p class="muted">{hint}</p>
       {errors && <p class="error">{errors.join(" ")}</p>}
       <div class="grid-3">
@@ -313,31 +287,27 @@ const rotatePage = (kind: KeyKind) =>
     async show(v, sent) {
       const t = integrationTexts[v.locale];
       const k = kind.texts[v.locale];
-      const { name } = await v.api.act(kind.reads, v);
-      const f = new Fields(v, sent, kind.rotates, { overlapSeconds: 0 });
+      const { name } = await v.api.act(`read${kind.one}` as const, v);
+      const f = new Fields(v, sent, `rotate${kind.one}`, { overlapSeconds: 0 });
       const overlaps = [
         { value: "0", label: t.endsAtOnce },
         { value: String(HOUR_SECONDS), label: t.hours(1) },
         { value: String(24 * HOUR_SECONDS), label: t.hours(24) },
         { value: String(MAX_OVERLAP_SECONDS), label: t.days(7) },
       ];
-      return {
+      return formView(f, {
         title: t.newSecretOf(name),
         crumbs: [{ href: kind.path, label: k.title }],
-        body: (
-          <Form fields={f} submit={t.createSecret} back={kind.path} stacked>
-            <Card>
-              {f.select("overlapSeconds", t.overlap, overlaps, { hint: t.overlapHint })}
-            </Card>
-          </Form>
-        ),
-      };
+        submit: t.createSecret,
+        stacked: true,
+        inputs: <Card>{f.select("overlapSeconds", t.overlap, overlaps, { hint: t.overlapHint })}</Card>,
+      });
     },
-    async send(v, form) {
-      const body = { overlapSeconds: Number(field(form, "overlapSeconds")) };
-      const made = await v.api.call(kind.rotates, { params: v.params, body });
-      return showSecret(v, kind, integrationTexts[v.locale].secretCreated, made);
-    },
+    send: sendTo(
+      `rotate${kind.one}` as const,
+      (form) => ({ overlapSeconds: Number(field(form, "overlapSeconds")) }),
+      (v, made) => showSecret(v, kind, integrationTexts[v.locale].secretCreated, made),
+    ),
   });
 
 function showSecret(
@@ -367,7 +337,7 @@ const pagesOf = (kind: KeyKind): ConsolePage[] => [
   { path: kind.path, get: (v) => listKeys(v, kind) },
   newKeyPage(kind),
   rotatePage(kind),
-  ...actionsOf(`${kind.path}/{id}`, kind.texts, { revoke: [kind.revokes, "wasRevoked", kind.path] }),
+  ...actionsOf(`${kind.path}/{id}`, kind.texts, { revoke: [`revoke${kind.one}`, "wasRevoked", kind.path] }),
 ];
 
 export const keyPages = pagesOf(apiKeys);

@@ -1,22 +1,15 @@
+import type { Child } from "hono/jsx";
 import { actionButton, buttonLink } from "../components/forms.tsx";
 import { choice, listView, search, timeColumn } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
 import { Badge, Codes, CopyValue, factList, Time } from "../components/values.tsx";
 import type { Row } from "../shared/operations.ts";
-import {
-  type ConsolePage,
-  field,
-  may,
-  optionalField,
-  type Outcome,
-  type View,
-  type Visit,
-} from "../shared/page.ts";
+import { type ConsolePage, field, may, optionalField, type View, type Visit } from "../shared/page.ts";
 import { keyOrder } from "./keys.tsx";
 import { integrationTexts, oauthClientTexts } from "./texts.ts";
 import { shownOnce } from "./shown_once.tsx";
-import { actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
-import { Fields, Form } from "../components/fields.tsx";
+import { action, actionsOf, done, formPage, sendTo, type Sent } from "../shared/actions.ts";
+import { Fields, formView } from "../components/fields.tsx";
 
 const lines = (form: FormData, name: string) => field(form, name).split(/\s+/).filter((line) => line !== "");
 
@@ -53,20 +46,33 @@ const newClientPage = formPage({
       body: { ...bodyOf(form), kind: field(form, "kind") },
     });
     if (secret === null) return done(`oauth-clients/${id}`, t.publicCreated);
-    return shownOnce(v, {
-      title: t.clientCreated,
-      crumb: { href: "oauth-clients", label: t.clients },
-      secret,
-      label: t.clientSecret,
-      back: { href: `oauth-clients/${id}`, label: t.backToClient },
-      more: (
-        <p>
-          {t.clientId} <code>{clientId}</code>
-        </p>
-      ),
-    });
+    return showSecret(
+      v,
+      t.clientCreated,
+      { id, secret },
+      <p>
+        {t.clientId} <code>{clientId}</code>
+      </p>,
+    );
   },
 });
+
+const showSecret = (
+  v: Visit,
+  title: string,
+  { id, secret }: { id: string; secret: string },
+  more?: Child,
+) => {
+  const t = oauthClientTexts[v.locale];
+  return shownOnce(v, {
+    title,
+    crumb: { href: "oauth-clients", label: t.clients },
+    secret,
+    label: t.clientSecret,
+    back: { href: `oauth-clients/${id}`, label: t.backToClient },
+    more,
+  });
+};
 
 const editClientPage = formPage({
   path: "oauth-clients/{id}/edit",
@@ -81,11 +87,11 @@ const editClientPage = formPage({
       withPermissions: value.tokenClaims.includes("permissions"),
     });
   },
-  async send(v, form) {
-    const { params } = v;
-    await v.api.call("updateOAuthClient", { params, body: bodyOf(form), ifMatch: field(form, "etag") });
-    return done(`oauth-clients/${params.id}`, oauthClientTexts[v.locale].saved);
-  },
+  send: sendTo(
+    "updateOAuthClient",
+    bodyOf,
+    (v, { id }) => done(`oauth-clients/${id}`, oauthClientTexts[v.locale].saved),
+  ),
 });
 
 function clientForm(v: Visit, sent: Sent | null, values: Record<string, unknown>): View {
@@ -93,40 +99,33 @@ function clientForm(v: Visit, sent: Sent | null, values: Record<string, unknown>
   const { id } = v.params;
   const f = new Fields(v, sent, "createOAuthClient", values);
   const list = { href: "oauth-clients", label: t.clients };
-  const here = id ? `oauth-clients/${id}` : "oauth-clients";
   const kinds = (["confidential", "public"] as const).map((kind) => ({ value: kind, label: t[kind] }));
   const algorithms = ["EdDSA", "RS256"].map((name) => ({ value: name, label: name }));
-  return {
+  return formView(f, {
     title: id ? t.edit : t.newClient,
-    crumbs: id ? [list, { href: here, label: String(values.name) }] : [list],
-    body: (
-      <Form
-        fields={f}
-        action={id ? `${here}/edit` : "oauth-clients/new"}
-        submit={id ? undefined : t.createClient}
-        back={here}
-        stacked
-      >
-        <Card>
-          <div class="pair">
-            {f.text("name", t.name, { hint: t.nameHint })}
-            {!id && f.select("kind", t.kind, kinds)}
-          </div>
-          {f.area("redirectUris", t.redirectUris, { hint: t.redirectHint, required: false })}
-          {f.area("postLogoutRedirectUris", t.postLogoutRedirectUris)}
-          {f.text("backchannelLogoutUri", t.backchannelLogoutUri, { hint: t.backchannelHint })}
-          {f.text("audience", t.audience, { hint: t.audienceHint })}
-          {f.text("scopes", t.scopes, { hint: t.scopesHint })}
-          {f.select("tokenAlgorithm", t.tokenAlgorithm, algorithms)}
-          {f.text("accessTokenSeconds", t.accessTokenSeconds, { type: "number" })}
-          {f.text("refreshTokenSeconds", t.refreshTokenSeconds, { type: "number" })}
-          {f.text("grantSeconds", t.grantSeconds, { type: "number" })}
-          {f.check("withPermissions", t.withPermissions)}
-          {may(v.viewer, "admin:system") && f.check("firstParty", t.firstParty)}
-        </Card>
-      </Form>
+    crumbs: id ? [list, { href: `oauth-clients/${id}`, label: String(values.name) }] : [list],
+    submit: id ? undefined : t.createClient,
+    stacked: true,
+    inputs: (
+      <Card>
+        <div class="pair">
+          {f.text("name", t.name, { hint: t.nameHint })}
+          {!id && f.select("kind", t.kind, kinds)}
+        </div>
+        {f.area("redirectUris", t.redirectUris, { hint: t.redirectHint, required: false })}
+        {f.area("postLogoutRedirectUris", t.postLogoutRedirectUris)}
+        {f.text("backchannelLogoutUri", t.backchannelLogoutUri, { hint: t.backchannelHint })}
+        {f.text("audience", t.audience, { hint: t.audienceHint })}
+        {f.text("scopes", t.scopes, { hint: t.scopesHint })}
+        {f.select("tokenAlgorithm", t.tokenAlgorithm, algorithms)}
+        {f.text("accessTokenSeconds", t.accessTokenSeconds, { type: "number" })}
+        {f.text("refreshTokenSeconds", t.refreshTokenSeconds, { type: "number" })}
+        {f.text("grantSeconds", t.grantSeconds, { type: "number" })}
+        {f.check("withPermissions", t.withPermissions)}
+        {may(v.viewer, "admin:system") && f.check("firstParty", t.firstParty)}
+      </Card>
     ),
-  };
+  });
 }
 
 type Client = Row<"listOAuthClients">;
@@ -201,24 +200,16 @@ async function showClient(v: Visit): Promise<View> {
   };
 }
 
-async function rotate(v: Visit): Promise<Outcome> {
-  const t = oauthClientTexts[v.locale];
-  const { id, secret } = await v.api.call("rotateOAuthClientSecret", { params: v.params });
-  return shownOnce(v, {
-    title: t.secretCreated,
-    crumb: { href: "oauth-clients", label: t.clients },
-    secret,
-    label: t.clientSecret,
-    back: { href: `oauth-clients/${id}`, label: t.backToClient },
-  });
-}
-
 export const clientPages: ConsolePage[] = [
   { path: "oauth-clients", get: listClients },
   newClientPage,
   { path: "oauth-clients/{id}", get: showClient },
   editClientPage,
-  { path: "oauth-clients/{id}/rotate", post: rotate },
+  action(
+    "oauth-clients/{id}/rotate",
+    "rotateOAuthClientSecret",
+    (v, client) => showSecret(v, oauthClientTexts[v.locale].secretCreated, client),
+  ),
   ...actionsOf("oauth-clients/{id}", oauthClientTexts, {
     revoke: ["revokeOAuthClient", "clientRevoked", "oauth-clients"],
   }),

@@ -1,7 +1,6 @@
 import { sectionTexts } from "../shared/labels.ts";
 import { counted, defineTexts, withCount } from "../shared/languages.ts";
 
-/** Texts of API keys. */
 export const keyTexts = defineTexts({
   title: ["API keys", "Chaves de API"],
   caption: ["API keys of this tenant", "Chaves de API deste inquilino"],
@@ -196,8 +195,6 @@ export const webhookTexts = sectionTexts({
     "Deliveries wait until the endpoint is resumed.",
     "As entregas esperam até o endpoint ser retomado.",
   ],
-  active: ["Active", "Ativo"],
-  inactive: ["Inactive", "Inativo"],
   failing: ["Failing", "Com falhas"],
   endpointId: ["Endpoint ID", "ID do endpoint"],
   ended: ["Ended", "Terminou"],
@@ -233,7 +230,6 @@ export const webhookTexts = sectionTexts({
   ],
 });
 
-/** Texts of OAuth clients. */
 export const oauthClientTexts = sectionTexts({
   clients: ["OAuth clients", "Clientes OAuth"],
   clientsCaption: ["OAuth clients that you manage", "Clientes OAuth que você gerencia"],
@@ -256,7 +252,6 @@ export const oauthClientTexts = sectionTexts({
   everyTenant: ["Of every tenant", "De todos os inquilinos"],
   ownTenant: ["Of its tenant", "Do seu inquilino"],
   clientId: ["Client id", "Id do cliente"],
-  clientSecret: ["Client secret", "Segredo do cliente"],
   redirectUris: ["Redirect URIs", "URIs de redirecionamento"],
   redirectHint: [
     "One per line. https, or http on 127.0.0.1, [::1] or localhost. Compared character by character.",

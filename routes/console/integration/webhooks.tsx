@@ -1,5 +1,5 @@
 import type { Child } from "hono/jsx";
-import { Fields, FoldedForm, Form } from "../components/fields.tsx";
+import { Fields, FoldedForm, formView } from "../components/fields.tsx";
 import { actionButton, buttonLink, deleteButton } from "../components/forms.tsx";
 import {
   actionsColumn,
@@ -14,18 +14,10 @@ import { Card, Notice } from "../components/notice.tsx";
 import { cellOf, type Column } from "../components/table.tsx";
 import { Person, userNames } from "../components/user_names.tsx";
 import { Badge, CopyValue, factList, number, shortId, Time } from "../components/values.tsx";
-import { actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
+import { action, actionsOf, done, formPage, sendTo, type Sent } from "../shared/actions.ts";
 import type { Page } from "../shared/api.ts";
-import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
-import {
-  type ConsolePage,
-  field,
-  optionalField,
-  type Outcome,
-  type View,
-  type Visit,
-} from "../shared/page.ts";
+import { type ConsolePage, field, optionalField, type View, type Visit } from "../shared/page.ts";
 import { deliveryColumns, statusFilter } from "./deliveries.tsx";
 import { shownOnce } from "./shown_once.tsx";
 import { integrationTexts, webhookTexts } from "./texts.ts";
@@ -36,8 +28,7 @@ type Endpoint = Row<"listWebhookEndpoints">;
 async function webhooksPage(v: Visit): Promise<View> {
   const t = integrationTexts[v.locale];
   const w = webhookTexts[v.locale];
-  const { yes, no } = commonTexts[v.locale];
-  const yesNo = { true: yes, false: no };
+  const yesNo = { true: t.yes, false: t.no };
   return await listView(v, "listWebhookEndpoints", {
     path: "webhooks",
     icon: "webhooks",
@@ -70,7 +61,6 @@ async function webhooksPage(v: Visit): Promise<View> {
   });
 }
 
-/** The event types that an endpoint receives. */
 const EventTypes = ({ v, types }: { v: Visit; types: string[] }) =>
   types.includes("*") ? <>{integrationTexts[v.locale].allEvents}</> : (
     <span class="row">
@@ -141,6 +131,7 @@ async function webhookPage(v: Visit, sent: Sent | null = null): Promise<View> {
   const names = await userNames(v, [endpoint.pausedBy, endpoint.createdBy]);
   const here = `webhooks/${endpoint.id}`;
   const { disabledReason } = endpoint;
+  const f = new Fields(v, sent, "pauseWebhookEndpoint");
   return {
     title: endpoint.url,
     crumbs: [{ href: "webhooks", label: t.webhooks }],
@@ -157,7 +148,7 @@ async function webhookPage(v: Visit, sent: Sent | null = null): Promise<View> {
             ]),
             [t.events, <EventTypes v={v} types={endpoint.eventTypes} />],
             [t.description, endpoint.description],
-            endpoint.ordered && [t.ordered, commonTexts[v.locale].yes],
+            endpoint.ordered && [t.ordered, t.yes],
             [
               w.createdBy,
               endpoint.createdBy && <Person v={v} names={names} id={endpoint.createdBy} />,
@@ -167,7 +158,19 @@ async function webhookPage(v: Visit, sent: Sent | null = null): Promise<View> {
             [t.id, <CopyValue v={v} value={endpoint.id} shown={shortId(endpoint.id)} />],
           ])}
         </Card>
-        {!endpoint.pausedAt && <PauseCard v={v} sent={sent} here={here} />}
+        {!endpoint.pausedAt && (
+          <Card>
+            <FoldedForm
+              fields={f}
+              label={w.pauseTitle}
+              action={`${here}/pause`}
+              intro={w.pauseText}
+              submit={w.pause}
+            >
+              {f.text("reason", w.reason, { hint: w.pauseReasonHint })}
+            </FoldedForm>
+          </Card>
+        )}
         <h2>{t.deliveries}</h2>
         {deliveryList(v, endpoint, page)}
       </>
@@ -203,9 +206,7 @@ function deliveryList(v: Visit, endpoint: Endpoint, page: Page<Delivery>) {
     icon: "webhooks",
     caption: t.deliveriesCaption,
     empty: [t.noDeliveries, t.noDeliveriesText],
-    filters: [
-      statusFilter(v),
-    ],
+    filters: [statusFilter(v)],
     everySeconds: 5,
     columns: [
       ...deliveryColumns<Delivery>(v),
@@ -242,38 +243,18 @@ function EndpointActions({ v, endpoint, here }: { v: Visit; endpoint: Endpoint; 
   );
 }
 
-/** The form that pauses an endpoint. */
-function PauseCard({ v, sent, here }: { v: Visit; sent: Sent | null; here: string }) {
-  const t = webhookTexts[v.locale];
-  const f = new Fields(v, sent, "pauseWebhookEndpoint");
-  return (
-    <Card>
-      <FoldedForm
-        fields={f}
-        label={t.pauseTitle}
-        action={`${here}/pause`}
-        intro={t.pauseText}
-        submit={t.pause}
-      >
-        {f.text("reason", t.reason, { hint: t.pauseReasonHint })}
-      </FoldedForm>
-    </Card>
-  );
-}
-
-/** Creates a new secret and shows it. It is not shown again. */
-async function rotateSecret(v: Visit): Promise<Outcome> {
+/** Shows the secret of an endpoint. It is not shown again. */
+const showSecret = (v: Visit, title: string, id: string | undefined, secret: string, more?: Child) => {
   const t = integrationTexts[v.locale];
-  const { secret, oldSecretHours } = await v.api.call("rotateWebhookSecret", { params: v.params });
   return shownOnce(v, {
-    title: t.secretCreated,
+    title,
     crumb: { href: "webhooks", label: t.webhooks },
     secret,
     label: t.secret,
-    back: { href: `webhooks/${v.params.id}`, label: t.backToWebhook },
-    more: <p class="muted">{t.oldSecret(oldSecretHours)}</p>,
+    back: { href: `webhooks/${id}`, label: t.backToWebhook },
+    more,
   });
-}
+};
 
 const bodyOf = (form: FormData) => ({
   url: field(form, "url"),
@@ -283,21 +264,14 @@ const bodyOf = (form: FormData) => ({
   ordered: form.get("ordered") === "true",
 });
 
-/** Creates an endpoint and shows its secret. The secret is not shown again. */
 const newWebhookPage = formPage({
   path: "webhooks/new",
   show: (v, sent) => webhookForm(v, sent, { eventTypes: ["*"], isActive: true }),
-  async send(v, form) {
-    const t = integrationTexts[v.locale];
-    const { id, secret = "" } = await v.api.call("createWebhookEndpoint", { body: bodyOf(form) });
-    return shownOnce(v, {
-      title: t.endpointCreated,
-      crumb: { href: "webhooks", label: t.webhooks },
-      secret,
-      label: t.secret,
-      back: { href: `webhooks/${id}`, label: t.backToWebhook },
-    });
-  },
+  send: sendTo(
+    "createWebhookEndpoint",
+    bodyOf,
+    (v, { id, secret = "" }) => showSecret(v, integrationTexts[v.locale].endpointCreated, id, secret),
+  ),
 });
 
 const editWebhookPage = formPage({
@@ -306,58 +280,43 @@ const editWebhookPage = formPage({
     const { value, etag } = await v.api.versioned("readWebhookEndpoint", { params: v.params });
     return await webhookForm(v, sent, { ...value, etag });
   },
-  async send(v, form) {
-    const { params } = v;
-    await v.api.call("updateWebhookEndpoint", { params, body: bodyOf(form), ifMatch: field(form, "etag") });
-    return done(`webhooks/${params.id}`, integrationTexts[v.locale].saved);
-  },
+  send: sendTo("updateWebhookEndpoint", bodyOf, (v) => done(here(v), integrationTexts[v.locale].saved)),
 });
 
-async function webhookForm(
-  v: Visit,
-  sent: Sent | null,
-  values: Record<string, unknown>,
-): Promise<View> {
+async function webhookForm(v: Visit, sent: Sent | null, values: Record<string, unknown>): Promise<View> {
   const t = integrationTexts[v.locale];
   const { id } = v.params;
   const types = await v.api.call("listEventTypes");
   const f = new Fields(v, sent, "createWebhookEndpoint", values);
   const list = { href: "webhooks", label: t.webhooks };
-  const here = id ? `webhooks/${id}` : "webhooks";
   const errors = f.errorsOf("eventTypes");
-  return {
+  return formView(f, {
     title: id ? t.edit : t.newWebhook,
-    crumbs: id ? [list, { href: here, label: String(values.url) }] : [list],
-    body: (
-      <Form
-        fields={f}
-        action={id ? `${here}/edit` : "webhooks/new"}
-        submit={id ? undefined : commonTexts[v.locale].create}
-        back={here}
-        stacked
-      >
-        <Card>
-          {f.text("url", t.url, { type: "url", hint: t.urlHint })}
-          {f.text("description", t.description)}
-          {f.check("isActive", t.isActive)}
-          {f.check("ordered", t.ordered, t.orderedHint)}
-        </Card>
-        <Card>
-          <fieldset class="plain">
-            <legend>{t.events}</legend>
-            {errors && <p class="error">{errors.join(" ")}</p>}
-            {f.choices("eventTypes", [{ value: "*", label: t.allEvents }])}
-            <div class="grid-3">
-              {f.choices(
-                "eventTypes",
-                types.map(({ type, description }) => ({ value: type, hint: description })),
-              )}
-            </div>
-          </fieldset>
-        </Card>
-      </Form>
-    ),
-  };
+    crumbs: id ? [list, { href: here(v), label: String(values.url) }] : [list],
+    submit: id ? undefined : t.create,
+    stacked: true,
+    inputs: [
+      <Card>
+        {f.text("url", t.url, { type: "url", hint: t.urlHint })}
+        {f.text("description", t.description)}
+        {f.check("isActive", t.isActive)}
+        {f.check("ordered", t.ordered, t.orderedHint)}
+      </Card>,
+      <Card>
+        <fieldset class="plain">
+          <legend>{t.events}</legend>
+          {errors && <p class="error">{errors.join(" ")}</p>}
+          {f.choices("eventTypes", [{ value: "*", label: t.allEvents }])}
+          <div class="grid-3">
+            {f.choices(
+              "eventTypes",
+              types.map(({ type, description }) => ({ value: type, hint: description })),
+            )}
+          </div>
+        </fieldset>
+      </Card>,
+    ],
+  });
 }
 
 const here = (v: Visit) => `webhooks/${v.params.id}`;
@@ -372,16 +331,25 @@ export const webhookPages: ConsolePage[] = [
     ...formPage({
       path: "webhooks/{id}/pause",
       show: webhookPage,
-      async send(v, form) {
-        const body = { reason: optionalField(form, "reason") };
-        await v.api.call("pauseWebhookEndpoint", { params: v.params, body });
-        return done(here(v), webhookTexts[v.locale].pausedNow);
-      },
+      send: sendTo(
+        "pauseWebhookEndpoint",
+        (form) => ({ reason: optionalField(form, "reason") }),
+        (v) => done(here(v), webhookTexts[v.locale].pausedNow),
+      ),
     }),
     get: (v) => ({ goTo: here(v) }),
   },
   ...actionsOf("webhooks/{id}", webhookTexts, { resume: ["resumeWebhookEndpoint", "resumedNow"] }),
-  { path: "webhooks/{id}/secret", post: rotateSecret },
+  action("webhooks/{id}/secret", "rotateWebhookSecret", (v, { secret, oldSecretHours }) => {
+    const t = integrationTexts[v.locale];
+    return showSecret(
+      v,
+      t.secretCreated,
+      v.params.id,
+      secret,
+      <p class="muted">{t.oldSecret(oldSecretHours)}</p>,
+    );
+  }),
   ...actionsOf("webhooks/{id}", integrationTexts, {
     test: ["testWebhookEndpoint", "tested"],
     delete: ["deleteWebhookEndpoint", "removed", "webhooks"],

@@ -1,7 +1,6 @@
 import type { Fields } from "../components/fields.tsx";
 import type { Sent } from "../shared/actions.ts";
 import { Refusal } from "../shared/api.ts";
-import { commonTexts } from "../shared/common_texts.ts";
 import { field, jsonIn, type Visit } from "../shared/page.ts";
 import { jobTexts } from "./texts.ts";
 
@@ -48,8 +47,7 @@ function argInput(f: Fields, arg: ArgField) {
         ...any,
       });
     case "yesNo": {
-      const { yes, no } = commonTexts[f.v.locale];
-      const choices = [{ value: "true", label: yes }, { value: "false", label: no }];
+      const choices = [{ value: "true", label: t.yes }, { value: "false", label: t.no }];
       return f.select(name, arg.name, choices, { ...more, ...any });
     }
     case "text":

@@ -70,7 +70,6 @@ async function showBatch(v: Visit): Promise<View> {
   };
 }
 
-/** Pages of batches of jobs. */
 export const batchPages: ConsolePage[] = [
   { path: "batches", get: listBatches },
   { path: "batches/{id}", get: showBatch },

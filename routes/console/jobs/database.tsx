@@ -3,7 +3,6 @@ import { list } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
 import { Statistic, StatisticRow } from "../components/statistics.tsx";
 import { bytes, duration, number, percent, Time } from "../components/values.tsx";
-import { commonTexts } from "../shared/common_texts.ts";
 import { typePath } from "../shared/job_paths.ts";
 import { sectionTexts } from "../shared/labels.ts";
 import type { Answer } from "../shared/operations.ts";
@@ -25,7 +24,6 @@ const texts = sectionTexts({
   full: ["Full in", "Cheio em"],
   noLimit: ["set by an alert rule", "definido por uma regra de alerta"],
   late: ["Late retention and maintenance", "Conservação e manutenção atrasadas"],
-  work: ["Job", "Tarefa"],
   lateBy: ["Late by", "Atraso"],
   noneLate: ["All of it is on time.", "Tudo está em dia."],
   tables: ["Tables, largest first", "Tabelas, as maiores primeiro"],
@@ -93,7 +91,7 @@ export const databasePage: ConsolePage = {
         },
         {
           head: t.vacuumed,
-          cell: ({ vacuumedAt }) => vacuumedAt ? <Time v={v} at={vacuumedAt} /> : commonTexts[v.locale].never,
+          cell: ({ vacuumedAt }) => vacuumedAt ? <Time v={v} at={vacuumedAt} /> : t.never,
           wideOnly: true,
         },
       ],
@@ -117,7 +115,16 @@ export const databasePage: ConsolePage = {
             <Card title={t.limits}>
               {dataTable(t.limits, limits, null, [
                 { head: t.what, cell: ({ kind }) => t[kind] },
-                { head: t.used, align: "end", cell: (row) => <Used v={v} row={row} /> },
+                {
+                  head: t.used,
+                  align: "end",
+                  cell: ({ kind, used, limit }) => (
+                    <>
+                      {amount(v, kind, used)}
+                      {limit !== null && <span class="sub">{percent(v, used / limit)}</span>}
+                    </>
+                  ),
+                },
                 {
                   head: t.limit,
                   align: "end",
@@ -135,7 +142,7 @@ export const databasePage: ConsolePage = {
             <Card title={t.late}>
               {dataTable(t.late, late, <p class="muted">{t.noneLate}</p>, [
                 {
-                  head: t.work,
+                  head: t.job,
                   cell: ({ name }) => <a href={typePath(name)}>{name}</a>,
                 },
                 { head: t.lateBy, align: "end", cell: ({ seconds }) => duration(v, seconds * 1000) },
@@ -153,13 +160,6 @@ type Limit = Health["limits"][number];
 
 const amount = (v: Visit, kind: Limit["kind"], value: number): string =>
   kind === "Database" ? bytes(v, value) : number(v, value);
-
-const Used = ({ v, row: { kind, used, limit } }: { v: Visit; row: Limit }) => (
-  <>
-    {amount(v, kind, used)}
-    {limit !== null && <span class="sub">{percent(v, used / limit)}</span>}
-  </>
-);
 
 /** "+1.2 MiB", "−3 KiB". */
 const grown = (v: Visit, perDay: number | null): string =>

@@ -11,15 +11,7 @@ import { deadLetterTexts, jobTexts } from "./texts.ts";
 type Kind = "retry" | "purge";
 
 /** The dead letters that a form selects. */
-interface Selection {
-  jobTypeName: string | undefined;
-  errorPattern: string | undefined;
-  errorContains: string | undefined;
-  failedFrom: string | undefined;
-  failedTo: string | undefined;
-  tenantId: string | undefined;
-  all: boolean;
-}
+type Selection = ReturnType<typeof selectionOf>;
 
 /** The result of a count; `of` is the selection that was counted. */
 interface Counted {
@@ -57,7 +49,7 @@ export const retryManyPage = bulkPage("retry");
 export const purgePage = bulkPage("purge");
 
 /** @throws Refusal if nothing is selected: an empty form must not mean everything */
-function selectionOf(v: Visit, form: FormData): Selection {
+function selectionOf(v: Visit, form: FormData) {
   const selection = {
     jobTypeName: optionalField(form, "jobTypeName"),
     // Not trimmed: the group's pattern may begin or end with a space.
@@ -136,7 +128,7 @@ function bulkView(v: Visit, kind: Kind, sent: Sent | null, counted: Counted | nu
       </>
     ),
     inputs: [
-      f.text("jobTypeName", jobTexts[v.locale].type),
+      f.text("jobTypeName", jobTexts[v.locale].jobType),
       group && (
         <div class="field">
           <span>{t.group}</span>
@@ -145,7 +137,7 @@ function bulkView(v: Visit, kind: Kind, sent: Sent | null, counted: Counted | nu
         </div>
       ),
       <input type="hidden" name="tenantId" value={v.scope?.id ?? ""} />,
-      f.text("errorContains", t.contains),
+      f.text("errorContains", t.errorContains),
       <div class="pair">
         {f.text("failedFrom", t.from, { type: "datetime-local" })}
         {f.text("failedTo", t.to, { type: "datetime-local" })}

@@ -1,4 +1,3 @@
-import type { Child } from "hono/jsx";
 import { actionButton, buttonLink, moreMenu } from "../components/forms.tsx";
 import { tenantNames } from "../shared/access_queries.ts";
 import { periodOf } from "../components/date_inputs.ts";
@@ -27,7 +26,6 @@ import {
 } from "../components/values.tsx";
 import { action, done } from "../shared/actions.ts";
 import { searchOf } from "../shared/api.ts";
-import { commonTexts } from "../shared/common_texts.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, rowActions, type View, type Visit } from "../shared/page.ts";
 import { placeOf } from "../shared/scope.ts";
@@ -114,13 +112,13 @@ async function groupsPage(v: Visit): Promise<View> {
                   {group.exampleError || <em>{t.noError}</em>}
                 </a>
               ),
-              below: [[jobTexts[v.locale].type, ({ jobTypeName }) => jobTypeName]],
+              below: [[jobTexts[v.locale].jobType, ({ jobTypeName }) => jobTypeName]],
             },
             { head: t.open, align: "end", cell: ({ count }) => number(v, count), onPhone: true },
             timeColumn(v, t.first, "firstFailedAt", { wideOnly: true }),
             timeColumn(v, t.last, "lastFailedAt"),
             {
-              head: commonTexts[v.locale].actions,
+              head: t.actions,
               cell: (group) => (
                 group.errorPattern && (
                   <span class="row">
@@ -167,8 +165,8 @@ async function deadLettersPage(v: Visit): Promise<View> {
     empty: [t.empty, t.emptyText] as [string, string],
     filters: [
       hidden("errorPattern"),
-      text("jobTypeName", j.type, { maxlength: 200 }),
-      text("errorContains", t.contains, { maxlength: 500 }),
+      text("jobTypeName", j.jobType, { maxlength: 200 }),
+      text("errorContains", t.errorContains, { maxlength: 500 }),
       ...period({ from: t.from, to: t.to }),
       choice("isRetried", t.show, { false: t.onlyOpen, true: t.onlyRetried }, j.all),
     ],
@@ -253,7 +251,15 @@ async function deadLetterPage(v: Visit): Promise<View> {
             [j.queue, queue],
             [j.attempts, number(v, attempts)],
             [t.failed, <Time v={v} at={failedAt} />],
-            ...retriedJobId ? [retriedFact(v, retriedJobId, retriedAt)] : [],
+            retriedJobId && [
+              t.newJob,
+              <>
+                <a href={`jobs/${retriedJobId}`}>
+                  <code>{shortId(retriedJobId)}</code>
+                </a>{" "}
+                <Time v={v} at={retriedAt} />
+              </>,
+            ],
           ])}
         </Card>
         <div class="grid-2">
@@ -269,17 +275,6 @@ async function deadLetterPage(v: Visit): Promise<View> {
   };
 }
 
-const retriedFact = (v: Visit, jobId: string, at: string | null): [string, Child] => [
-  deadLetterTexts[v.locale].newJob,
-  <>
-    <a href={`jobs/${jobId}`}>
-      <code>{shortId(jobId)}</code>
-    </a>{" "}
-    <Time v={v} at={at} />
-  </>,
-];
-
-/** Pages of dead letters and their actions. */
 export const deadLetterPages: ConsolePage[] = [
   { path: "dead-letters", get: groupsPage },
   { path: "dead-letters/list", get: deadLettersPage, bulk: deadLetterActions },

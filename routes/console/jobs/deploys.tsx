@@ -6,7 +6,7 @@ import { tabBar } from "../components/tabs.tsx";
 import { Person, userNames } from "../components/user_names.tsx";
 import { Badge, clockTime, duration, number, percent, Time } from "../components/values.tsx";
 import { timeIn } from "../components/date_inputs.ts";
-import { done, formPage, type Sent } from "../shared/actions.ts";
+import { done, formPage, sendTo } from "../shared/actions.ts";
 import type { Answer } from "../shared/operations.ts";
 import { type ConsolePage, field, type View, type Visit } from "../shared/page.ts";
 import { HealthTabs } from "./workers.tsx";
@@ -28,6 +28,7 @@ export const deployPages: ConsolePage[] = [
     permissions: ["admin:system"],
     async show(v, sent) {
       const t = deployTexts[v.locale];
+      const f = new Fields(v, sent, "createDeployMark");
       return await listView(v, "listDeployMarks", {
         path: "deploys",
         icon: "workers",
@@ -37,7 +38,14 @@ export const deployPages: ConsolePage[] = [
           <>
             <HealthTabs v={v} current="deploys" />
             <p class="muted">{t.intro}</p>
-            <AddForm v={v} sent={sent} />
+            <Card>
+              <FoldedForm fields={f} label={t.add} action="deploys" submit={t.add}>
+                <div class="pair">
+                  {f.text("label", t.name)}
+                  {f.text("at", t.at, { type: "datetime-local" })}
+                </div>
+              </FoldedForm>
+            </Card>
           </>
         ),
         caption: t.caption,
@@ -50,29 +58,14 @@ export const deployPages: ConsolePage[] = [
         ],
       });
     },
-    async send(v, form) {
-      const body = { label: field(form, "label"), at: timeIn(v, form, "at") };
-      const { id } = await v.api.call("createDeployMark", { body });
-      return done(`deploys/${id}`, deployTexts[v.locale].added);
-    },
+    send: sendTo(
+      "createDeployMark",
+      (form, v) => ({ label: field(form, "label"), at: timeIn(v, form, "at") }),
+      (v, { id }) => done(`deploys/${id}`, deployTexts[v.locale].added),
+    ),
   }),
   { path: "deploys/{id}", permissions: ["admin:system"], get: comparisonPage },
 ];
-
-function AddForm({ v, sent }: { v: Visit; sent: Sent | null }) {
-  const t = deployTexts[v.locale];
-  const f = new Fields(v, sent, "createDeployMark", {});
-  return (
-    <Card>
-      <FoldedForm fields={f} label={t.add} action="deploys" submit={t.add}>
-        <div class="pair">
-          {f.text("label", t.name)}
-          {f.text("at", t.at, { type: "datetime-local" })}
-        </div>
-      </FoldedForm>
-    </Card>
-  );
-}
 
 async function comparisonPage(v: Visit): Promise<View> {
   const t = deployTexts[v.locale];
@@ -121,7 +114,7 @@ async function comparisonPage(v: Visit): Promise<View> {
         <Card>
           {dataTable(t.compareCaption, types, <Empty icon="jobs" title={t.none}>{t.noneText}</Empty>, [
             linkColumn<Type>(t.jobType, ({ jobTypeName }) => [typePath(jobTypeName), jobTypeName]),
-            ...cells(t.volume, ({ succeeded, failed }) => number(v, succeeded + failed)),
+            ...cells(t.attempts, ({ succeeded, failed }) => number(v, succeeded + failed)),
             ...cells(
               t.failureRate,
               ({ failureRate }) => failureRate === null ? "–" : percent(v, failureRate),

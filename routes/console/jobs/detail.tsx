@@ -24,7 +24,8 @@ import { ENDED, type Job, jobColumns, jobStates } from "./list.tsx";
 import { PauseBanner } from "./pauses.tsx";
 import { workerTexts } from "./worker_texts.ts";
 import { queuePath, recurringPath, typePath } from "../shared/job_paths.ts";
-import { jobOriginLabels, jobPriorityLabels, jobTexts } from "./texts.ts";
+import { jobOriginLabels, jobTexts } from "./texts.ts";
+import { priorityLabels } from "../shared/labels.ts";
 import { defineStates } from "../components/states.tsx";
 
 const LOG_LINES = 100;
@@ -124,19 +125,24 @@ function JobActions({ v, job, tenant }: { v: Visit; job: Answer<"readJob">; tena
 function JobFacts({ v, job }: { v: Visit; job: Answer<"readJob"> }) {
   const t = jobTexts[v.locale];
   const due = job.nextRetryAt ?? job.scheduledAt;
-  const { deadLetter, pause, recurringJobId, tenantId } = job;
+  const { deadLetter, pause, recurringJobId, tenantId, createdBy } = job;
+  const creator = createdBy ? job.names[createdBy] : undefined;
   return factList([
     ["Id", <CopyValue v={v} value={job.id} />],
     timelineFact(v, { jobId: job.id }, job.traceId),
-    [t.type, <a href={typePath(job.jobTypeName)}>{job.jobTypeName}</a>],
+    [t.jobType, <a href={typePath(job.jobTypeName)}>{job.jobTypeName}</a>],
     [t.queue, <a href={queuePath(job.queue)}>{job.queue}</a>],
-    [t.priority, jobPriorityLabels[v.locale][job.priority]],
+    [t.priority, priorityLabels[v.locale][job.priority]],
     [t.trigger, jobOriginLabels[v.locale][job.type]],
     [t.attempts, t.of(job.attempts, job.maxRetries + 1)],
     [t.created, <Time v={v} at={job.createdAt} />],
     [
       t.createdBy,
-      job.createdBy ? <Creator v={v} id={job.createdBy} name={job.names[job.createdBy]} /> : t.service,
+      creator === undefined
+        ? createdBy ? <CopyValue v={v} value={createdBy} shown={shortId(createdBy)} /> : t.service
+        : may(v.viewer, "read:users")
+        ? <a href={`users/${createdBy}`}>{creator}</a>
+        : creator,
     ],
     [t.started, <Time v={v} at={job.startedAt} />],
     [t.ended, <Time v={v} at={job.completedAt} />],
@@ -171,13 +177,6 @@ function JobFacts({ v, job }: { v: Visit; job: Answer<"readJob"> }) {
   ]);
 }
 
-/** The user or program that enqueued the job. */
-function Creator({ v, id, name }: { v: Visit; id: string; name: string | undefined }) {
-  if (name === undefined) return <CopyValue v={v} value={id} shown={shortId(id)} />;
-  return may(v.viewer, "read:users") ? <a href={`users/${id}`}>{name}</a> : <>{name}</>;
-}
-
-/** The page of a job, and its actions. */
 export const jobPages: ConsolePage[] = [
   { path: "jobs/{id}", get: jobPage },
   ...actionsOf("jobs/{id}", jobTexts, {

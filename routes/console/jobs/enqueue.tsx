@@ -9,7 +9,8 @@ import type { Row } from "../shared/operations.ts";
 import { field, optionalField, type Visit } from "../shared/page.ts";
 import { type ArgField, ArgsFields, fieldsOf, sentArgs, typedOf, withArgErrors } from "./args_form.tsx";
 import { PauseBanner } from "./pauses.tsx";
-import { jobPriorityLabels, jobTexts } from "./texts.ts";
+import { priorityLabels } from "../shared/labels.ts";
+import { jobTexts } from "./texts.ts";
 
 type JobType = Row<"listJobTypes">;
 
@@ -44,12 +45,12 @@ export const enqueuePage = formPage({
                 <legend>{t.options}</legend>
                 <div class="pair">
                   {f.text("queue", t.queue, { maxlength: 64 })}
-                  {f.select("priority", t.priority, labelled(PRIORITIES, jobPriorityLabels[v.locale]))}
+                  {f.select("priority", t.priority, labelled(PRIORITIES, priorityLabels[v.locale]))}
                   {f.text("scheduledAt", t.scheduledAt, {
                     type: "datetime-local",
                     hint: t.scheduledHint(v.timeZone),
                   })}
-                  {f.text("maxRetries", t.maxRetries, {
+                  {f.text("maxRetries", t.retries, {
                     type: "number",
                     min: 0,
                     max: 25,
@@ -97,7 +98,7 @@ export function TypeChoice({ v, types, type, action }: {
   return (
     <form method="get" action={action} class="form">
       <div class="field">
-        <label for="f-type">{t.type}</label>
+        <label for="f-type">{t.jobType}</label>
         <select id="f-type" name="jobTypeName" data-submit aria-describedby="f-type-hint">
           {types.map(({ name }) => <option value={name} selected={name === type.name}>{name}</option>)}
         </select>

@@ -27,7 +27,8 @@ import { jsonIn, rowActions, type View, type Visit } from "../shared/page.ts";
 import { withCount } from "../shared/languages.ts";
 import type { Row } from "../shared/operations.ts";
 import { PauseBanner } from "./pauses.tsx";
-import { jobOriginLabels, jobPriorityLabels, jobTexts } from "./texts.ts";
+import { priorityLabels } from "../shared/labels.ts";
+import { jobOriginLabels, jobTexts } from "./texts.ts";
 
 export type Job = Row<"listJobs">;
 type JobStatus = Job["status"];
@@ -84,7 +85,7 @@ export async function jobsPage(v: Visit): Promise<View> {
         ...period(t),
         text("queue", t.queue, { maxlength: 64 }),
         choice("type", t.trigger, labelled(JOB_TYPES, jobOriginLabels[v.locale])),
-        choice("priority", t.priority, labelled(PRIORITIES, jobPriorityLabels[v.locale])),
+        choice("priority", t.priority, labelled(PRIORITIES, priorityLabels[v.locale])),
       ],
       everySeconds: isCounted ? 5 : 30,
       above: (
@@ -218,7 +219,7 @@ export function jobColumns(
     {
       head: t.priority,
       sort: "Priority",
-      cell: ({ priority }) => jobPriorityLabels[v.locale][priority],
+      cell: ({ priority }) => priorityLabels[v.locale][priority],
       wideOnly: true,
     },
     {
@@ -226,7 +227,7 @@ export function jobColumns(
       align: "end",
       cell: ({ attempts, maxRetries }) => t.of(attempts, maxRetries + 1),
       csv: ({ attempts }) => String(attempts),
-      below: [[t.maxRetries, ({ maxRetries }) => v.collect && maxRetries]],
+      below: [[t.retries, ({ maxRetries }) => v.collect && maxRetries]],
     },
     timeColumn(v, t.created, "createdAt", { sort: "CreatedAt" }),
     {
@@ -272,7 +273,6 @@ const shortened = (text: string): string =>
 const RETRIED: readonly JobStatus[] = ["Failed", "DeadLettered", "Cancelled"];
 export const ENDED: readonly JobStatus[] = ["Succeeded", "DeadLettered", "Cancelled"];
 
-/** The actions on many jobs. */
 export const jobActions = rowActions<Job>({
   retry: {
     label: ["Retry", "Repetir"],

@@ -7,7 +7,6 @@ import { type Column, dataTable, LivePart } from "../components/table.tsx";
 import { Badge, factList, JsonText, Time } from "../components/values.tsx";
 import { tenantNames } from "../shared/access_queries.ts";
 import { action, actionsOf, done, formPage } from "../shared/actions.ts";
-import { commonTexts } from "../shared/common_texts.ts";
 import { recurringPath } from "../shared/job_paths.ts";
 import { FORMAT_TAGS } from "../shared/languages.ts";
 import type { Row } from "../shared/operations.ts";
@@ -89,14 +88,13 @@ function recurringForm(
   o: { former?: Recurring; above?: Child },
 ): View {
   const { v } = f;
-  const { create, save } = commonTexts[v.locale];
   const t = recurringJobTexts[v.locale];
   const { former, above } = o;
   const list = { href: "recurring", label: t.title };
   return formView(f, {
     title: former ? `${t.edit} ${former.jobId}` : t.create,
     crumbs: former ? [list, { href: recurringPath(v, former), label: former.jobId }] : [list],
-    submit: former ? save : create,
+    submit: former ? undefined : jobTexts[v.locale].create,
     above,
     inputs: [
       <input type="hidden" name="jobTypeName" value={type} />,
@@ -132,7 +130,7 @@ async function listRecurring(v: Visit): Promise<View> {
     everySeconds: 15,
     columns: async (rows) => [
       linkColumn(t.id, (recurring) => [recurringPath(v, recurring), recurring.jobId], {
-        below: [[jobTexts[v.locale].type, ({ jobTypeName }) => jobTypeName]],
+        below: [[jobTexts[v.locale].jobType, ({ jobTypeName }) => jobTypeName]],
       }),
       ...tenantColumn<Recurring>(
         jobTexts[v.locale],
@@ -160,7 +158,7 @@ async function listRecurring(v: Visit): Promise<View> {
         wideOnly: true,
       },
       {
-        head: commonTexts[v.locale].actions,
+        head: t.actions,
         cell: (recurring) => (
           <div class="buttons">
             <Controls v={v} recurring={recurring} />
@@ -176,13 +174,6 @@ async function listRecurring(v: Visit): Promise<View> {
 const scheduleDetail = (v: Visit, { cronExpression, timeZoneId }: Recurring) => (
   <>
     {!v.collect && describeCron(v.locale, cronExpression) && <code>{cronExpression}</code>} {timeZoneId}
-  </>
-);
-
-const Schedule = ({ v, recurring }: { v: Visit; recurring: Recurring }) => (
-  <>
-    {describeCron(v.locale, recurring.cronExpression) ?? <code>{recurring.cronExpression}</code>}
-    <span class="sub">{scheduleDetail(v, recurring)}</span>
   </>
 );
 
@@ -229,8 +220,16 @@ async function recurringJobPage(v: Visit): Promise<View> {
             title={isPaused ? <Badge tone="warn">{t.paused}</Badge> : <Badge tone="ok">{t.active}</Badge>}
           >
             {factList([
-              [t.schedule, <Schedule v={v} recurring={recurring} />],
-              [jobTexts[v.locale].type, jobTypeName],
+              [
+                t.schedule,
+                <>
+                  {describeCron(v.locale, recurring.cronExpression) ?? (
+                    <code>{recurring.cronExpression}</code>
+                  )}
+                  <span class="sub">{scheduleDetail(v, recurring)}</span>
+                </>,
+              ],
+              [jobTexts[v.locale].jobType, jobTypeName],
               [jobTexts[v.locale].queue, queue],
               recurring.uniqueKey && [jobTexts[v.locale].uniqueKey, <code>{recurring.uniqueKey}</code>],
               [t.last, <Time v={v} at={recurring.lastRunAt} />],
@@ -279,7 +278,6 @@ const clock = (v: Visit, timeZone: string, at: string): string =>
     timeZone,
   }).format(new Date(at));
 
-/** The actions on a recurring job. */
 const actions: ConsolePage[] = [
   ...actionsOf("recurring/{id}", recurringJobTexts, {
     pause: ["pauseRecurringJob", "pausedNow"],

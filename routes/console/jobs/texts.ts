@@ -11,7 +11,6 @@ export const jobTexts = sectionTexts({
   enqueueCopy: ["Enqueue a copy", "Enfileirar uma cópia"],
   enqueueNow: ["Enqueue", "Enfileirar"],
   enqueued: ["The job was queued.", "A tarefa foi colocada na fila."],
-  type: ["Job type", "Tipo de tarefa"],
   trigger: ["Trigger", "Origem"],
   statuses: ["Jobs by status", "Tarefas por estado"],
   all: ["All", "Todas"],
@@ -28,7 +27,6 @@ export const jobTexts = sectionTexts({
   internalJobs: ["Jobs of the service", "Tarefas do serviço"],
   internalHidden: ["Hidden", "Ocultas"],
   internalShown: ["Shown", "Visíveis"],
-  errorContains: ["Error contains", "O erro contém"],
   lastSearched: (n: string, from: string) => [
     `The last ${n} failed jobs were searched. Fill in “${from}” to search all since then.`,
     `A busca incluiu as últimas ${n} tarefas com falha. Preencha “${from}” para buscar em todas desde então.`,
@@ -38,7 +36,6 @@ export const jobTexts = sectionTexts({
     "Enter an argument as name=value, such as invoiceId=4711.",
     "Informe um argumento como nome=valor, por exemplo invoiceId=4711.",
   ],
-  duration: ["Duration", "Duração"],
   from: ["Created from", "Criada desde"],
   to: ["Created to", "Criada até"],
   nextAttempt: (number: number, most: number) => [
@@ -115,7 +112,6 @@ export const jobTexts = sectionTexts({
   ],
   options: ["Options", "Opções"],
   scheduledAt: ["Run at", "Executar em"],
-  maxRetries: ["Retries", "Repetições"],
   maxRetriesHint: [
     "0 to 25. Empty: the default of the job type.",
     "0 a 25. Vazio: o valor do tipo de tarefa.",
@@ -133,13 +129,6 @@ export const jobTexts = sectionTexts({
   optional: ["optional", "opcional"],
   defaultIs: (value: string) => [`Default: ${value}`, `Padrão: ${value}`],
   noTypes: ["No job type can be enqueued here.", "Nenhum tipo de tarefa pode ser colocado na fila aqui."],
-});
-
-export const jobPriorityLabels = defineTexts({
-  Critical: ["Critical", "Crítica"],
-  High: ["High", "Alta"],
-  Normal: ["Normal", "Normal"],
-  Low: ["Low", "Baixa"],
 });
 
 export const jobOriginLabels = defineTexts({
@@ -171,7 +160,6 @@ export const typeTexts = sectionTexts({
   deadLettered: ["Dead-lettered", "Falhas definitivas"],
   postponed: ["Postponed", "Adiadas"],
   abandoned: ["Interrupted", "Interrompidas"],
-  failureRate: ["Failure rate", "Taxa de falhas"],
   attempts: ["Finished attempts", "Tentativas terminadas"],
   times: ["Waiting and running time", "Tempo de espera e de execução"],
   timesCaption: [
@@ -205,7 +193,6 @@ export const recurringJobTexts = sectionTexts({
     "Letters, digits, dot, dash, underscore and colon. It cannot be changed later.",
     "Letras, dígitos, ponto, hífen, sublinhado e dois pontos. Não pode ser alterado depois.",
   ],
-  lastRuns: ["Latest runs", "Últimas execuções"],
   lastRunsCaption: [
     "The latest jobs it created, newest first",
     "As últimas tarefas que criou, as mais recentes primeiro",
@@ -244,7 +231,6 @@ export const upcomingTexts = sectionTexts({
     "O que vai acontecer nas próximas 24 horas, em ordem de tempo",
   ],
   none: ["Nothing is planned", "Nada está previsto"],
-  time: ["Time", "Hora"],
   what: ["What", "O quê"],
   count: ["Number", "Número"],
   schedules: ["Next five runs", "Próximas cinco execuções"],
@@ -258,7 +244,6 @@ export const upcomingTexts = sectionTexts({
     `There are too many of these; only the first ones are counted: ${kinds}.`,
     `Há muitos destes; só os primeiros são contados: ${kinds}.`,
   ],
-  leftOut: (kinds: string) => [`Not shown to you here: ${kinds}.`, `Não mostrados aqui: ${kinds}.`],
   RecurringJob: ["Recurring job", "Tarefa recorrente"],
   ReportSchedule: ["Report", "Relatório"],
   Job: ["Scheduled jobs", "Tarefas agendadas"],
@@ -320,7 +305,6 @@ export const deadLetterTexts = sectionTexts({
     "Count first: exactly those that match all fields are retried, and only after you confirm.",
     "Conte primeiro: são repetidas exatamente as que correspondem a todos os campos, e só depois de confirmar.",
   ],
-  contains: ["Error contains", "O erro contém"],
   from: ["Failed from", "Falhou desde"],
   to: ["Failed to", "Falhou até"],
   countFirst: ["Count", "Contar"],

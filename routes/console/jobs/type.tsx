@@ -9,7 +9,6 @@ import { dataTable, LivePart } from "../components/table.tsx";
 import { tabBar } from "../components/tabs.tsx";
 import { Badge, duration, factList, number, percent, Time } from "../components/values.tsx";
 import { searchOf } from "../shared/api.ts";
-import { commonTexts } from "../shared/common_texts.ts";
 import { typePath } from "../shared/job_paths.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import type { View, Visit } from "../shared/page.ts";
@@ -115,7 +114,7 @@ export async function typePage(v: Visit): Promise<View> {
 
 /** The period of the statistics: a named one, the last 24 hours, or days. */
 function PeriodTabs({ v, path }: { v: Visit; path: string }) {
-  const { window, day } = commonTexts[v.locale];
+  const { window, day } = typeTexts[v.locale];
   const isDay = v.query.get("window") === "day";
   const isOther = isDay || periodOf(v).fromDate !== undefined;
   const tabs = RANGES.map((range) => ({
@@ -128,7 +127,7 @@ function PeriodTabs({ v, path }: { v: Visit; path: string }) {
     <div class="row">
       {tabBar(window, tabs.toSpliced(1, 0, lastDay))}
       <FilterBar v={v} action={path} target="job-type">
-        {days(commonTexts[v.locale]).map((input) => input(v))}
+        {days(typeTexts[v.locale]).map((input) => input(v))}
       </FilterBar>
     </div>
   );

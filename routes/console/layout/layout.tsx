@@ -295,10 +295,10 @@ function SearchButton({ v }: { v: Visit }) {
         aria-keyshortcuts="Control+K Meta+K"
       >
         <Icon name="search" />
-        <span>{t.open}</span>
+        <span>{t.search}</span>
         <kbd aria-hidden="true">{t.keys}</kbd>
       </a>
-      <Finder v={v} id="search-finder" title={t.title} label={t.hint} source="search?part=dialog" />
+      <Finder v={v} id="search-finder" title={t.search} label={t.hint} source="search?part=dialog" />
     </>
   );
 }

@@ -1,7 +1,8 @@
 import { actionButton } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
-import { type Column, dataTable } from "../components/table.tsx";
+import { dataTable } from "../components/table.tsx";
 import {
+  bulletList,
   CodeBlock,
   CopyValue,
   duration,
@@ -22,18 +23,16 @@ import {
   isCancellable,
   isRetriable,
   messageStates,
-  notificationPriorityLabels,
   recipientBadge,
   skipReasonLabels,
 } from "./status.tsx";
 import { notificationTexts, suppressionBecause } from "./texts.ts";
 import { actionsOf } from "../shared/actions.ts";
+import { priorityLabels } from "../shared/labels.ts";
 import { placeOf } from "../shared/scope.ts";
 
 /** True if the message has ended without being sent. */
 const isOver = ({ status }: Detail): boolean => status === "DeadLettered" || status === "Cancelled";
-
-type Recipient = Detail["recipients"][number];
 
 /** One message: its recipients, delivery attempts and content. */
 async function detailPage(v: Visit): Promise<View> {
@@ -72,7 +71,41 @@ async function detailPage(v: Visit): Promise<View> {
         </Card>
         <div class="grid-2">
           <Card title={t.recipients}>
-            {dataTable(t.recipientsCaption, message.recipients, null, recipientColumns(v, message))}
+            {dataTable(t.recipientsCaption, message.recipients, null, [
+              {
+                head: t.address,
+                cell: ({ address, displayName, kind }) => (
+                  <>
+                    {displayName ?? address}
+                    {kind !== "to" && ` (${kind === "cc" ? t.cc : t.bcc})`}
+                    {displayName && <span class="sub">{address}</span>}
+                  </>
+                ),
+              },
+              {
+                head: t.outcome,
+                cell: ({ status, reason, errorMessage, deliverAfter, sentAt, ...reported }) => (
+                  <>
+                    {recipientBadge(v, message, status)} {sentAt && <Time v={v} at={sentAt} />}
+                    {reason && <span class="sub">{skipReasonLabels[v.locale][reason]}</span>}
+                    {deliverAfter && status === "Owed" && (
+                      <span class="sub">
+                        {t.waits} <Time v={v} at={deliverAfter} />
+                      </span>
+                    )}
+                    {errorMessage && <span class="sub">{errorMessage}</span>}
+                    {reported.deliveryState && (
+                      <>
+                        <br />
+                        {deliveryStates.badge(v, reported.deliveryState)}{" "}
+                        <Time v={v} at={reported.deliveryStateAt} />
+                        {reported.deliveryDetail && <span class="sub">{reported.deliveryDetail}</span>}
+                      </>
+                    )}
+                  </>
+                ),
+              },
+            ])}
           </Card>
           <Card title={t.attempts}>
             <Attempts v={v} message={message} />
@@ -80,7 +113,11 @@ async function detailPage(v: Visit): Promise<View> {
         </div>
         {message.attachments.length > 0 && (
           <Card title={t.attachments}>
-            <Attachments message={message} />
+            {bulletList(message.attachments, ({ fileId, fileName, contentType }) => (
+              <>
+                <a href={`files/${fileId}`}>{fileName}</a> <span class="muted">{contentType}</span>
+              </>
+            ))}
           </Card>
         )}
         <Card title={t.content}>
@@ -135,29 +172,17 @@ function SuppressionWarning({ v, message }: { v: Visit; message: Detail }) {
   if (suppressed.length === 0) return null;
   return (
     <Notice tone="warn" title={t.suppressedTitle}>
-      <ul>
-        {suppressed.slice(0, MAX_NAMED).map((each) => (
-          <li>
-            {suppressionText(v, each)}{" "}
-            <a href={`suppressions${searchOf({ search: each.address })}`}>{t.suppressedLink}</a>
-            {each.suppression.detail && <span class="sub">{each.suppression.detail}</span>}
-          </li>
-        ))}
-      </ul>
+      {bulletList(suppressed.slice(0, MAX_NAMED), (each) => (
+        <>
+          {suppressionText(v, each)}{" "}
+          <a href={`suppressions${searchOf({ search: each.address })}`}>{t.suppressedLink}</a>
+          {each.suppression.detail && <span class="sub">{each.suppression.detail}</span>}
+        </>
+      ))}
       {suppressed.length > MAX_NAMED && t.moreSuppressed(suppressed.length - MAX_NAMED)}
     </Notice>
   );
 }
-
-const Attachments = ({ message }: { message: Detail }) => (
-  <ul>
-    {message.attachments.map(({ fileId, fileName, contentType }) => (
-      <li>
-        <a href={`files/${fileId}`}>{fileName}</a> <span class="muted">{contentType}</span>
-      </li>
-    ))}
-  </ul>
-);
 
 function MessageFacts({ v, message }: { v: Visit; message: Detail }) {
   const t = notificationTexts[v.locale];
@@ -172,7 +197,7 @@ function MessageFacts({ v, message }: { v: Visit; message: Detail }) {
       </>,
     ],
     [t.channel, channelLabel(v.locale, message.channel)],
-    [t.priority, notificationPriorityLabels[v.locale][message.priority]],
+    [t.priority, priorityLabels[v.locale][message.priority]],
     [t.category, message.category],
     [t.created, <Time v={v} at={message.createdAt} />],
     message.scheduledAt && [t.scheduledFor, <Time v={v} at={message.scheduledAt} />],
@@ -191,44 +216,6 @@ function MessageFacts({ v, message }: { v: Visit; message: Detail }) {
     [t.id, <CopyValue v={v} value={message.id} shown={shortId(message.id)} />],
     timelineFact(v, { messageId: message.id }),
   ]);
-}
-
-function recipientColumns(v: Visit, message: Detail): Column<Recipient>[] {
-  const t = notificationTexts[v.locale];
-  return [
-    {
-      head: t.address,
-      cell: ({ address, displayName, kind }) => (
-        <>
-          {displayName ?? address}
-          {kind !== "to" && ` (${kind === "cc" ? t.cc : t.bcc})`}
-          {displayName && <span class="sub">{address}</span>}
-        </>
-      ),
-    },
-    {
-      head: t.outcome,
-      cell: ({ status, reason, errorMessage, deliverAfter, sentAt, ...reported }) => (
-        <>
-          {recipientBadge(v, message, status)} {sentAt && <Time v={v} at={sentAt} />}
-          {reason && <span class="sub">{skipReasonLabels[v.locale][reason]}</span>}
-          {deliverAfter && status === "Owed" && (
-            <span class="sub">
-              {t.waits} <Time v={v} at={deliverAfter} />
-            </span>
-          )}
-          {errorMessage && <span class="sub">{errorMessage}</span>}
-          {reported.deliveryState && (
-            <>
-              <br />
-              {deliveryStates.badge(v, reported.deliveryState)} <Time v={v} at={reported.deliveryStateAt} />
-              {reported.deliveryDetail && <span class="sub">{reported.deliveryDetail}</span>}
-            </>
-          )}
-        </>
-      ),
-    },
-  ];
 }
 
 function Attempts({ v, message: { deliveryAttempts } }: { v: Visit; message: Detail }) {

@@ -4,7 +4,6 @@ import { Card, Notice } from "../components/notice.tsx";
 import { Badge, Time } from "../components/values.tsx";
 import { actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
 import { Refusal, searchOf } from "../shared/api.ts";
-import { commonTexts } from "../shared/common_texts.ts";
 import { type ConsolePage, field, may, optionalField, type View, type Visit } from "../shared/page.ts";
 import {
   contentIn,
@@ -15,12 +14,13 @@ import {
   readEdited,
   sampleIn,
   type Template,
+  templateLabels,
   type Uses,
 } from "./templates.tsx";
 import { LivePreview, PreviewErrors, previewPages } from "./live_preview.tsx";
 import { TemplateHelp } from "./template_help.tsx";
 import { templateTexts } from "./template_texts.ts";
-import { TextRows } from "./text_rows.tsx";
+import { textRows } from "./text_rows.tsx";
 
 const newPage = formPage({
   path: "templates/new",
@@ -84,7 +84,8 @@ function atItsInputs(refusal: unknown): never {
 
 /** The preview's errors by field label. An error with a position links to it. */
 function previewErrors(v: Visit, refusal: Refusal) {
-  const labels = labelsOf(v);
+  const { locale, sample } = templateTexts[v.locale];
+  const labels: Record<string, string> = { ...templateLabels(v), locale, sample };
   return (
     <PreviewErrors
       refusal={refusal}
@@ -125,20 +126,6 @@ const preview = previewPages(
   },
   previewErrors,
 );
-
-function labelsOf(v: Visit): Record<string, string> {
-  const t = templateTexts[v.locale];
-  return {
-    subjectTemplate: t.subject,
-    htmlBodyTemplate: t.html,
-    textBodyTemplate: t.text,
-    requiredVariables: t.required,
-    layoutSlug: t.layout,
-    texts: t.texts,
-    locale: t.locale,
-    sample: t.sample,
-  };
-}
 
 /** The pages that create, change, preview, test and delete a template. */
 export const editorPages: ConsolePage[] = [
@@ -207,9 +194,8 @@ function editorView(v: Visit, sent: Sent | null, edited: Edited, note?: string):
 }
 
 function contentCard(f: Fields, { template, layouts }: Edited, isStored: boolean) {
-  const { v, sent } = f;
+  const { v } = f;
   const t = templateTexts[v.locale];
-  const { save, create } = commonTexts[v.locale];
   const isTemplate = f.value("kind") === "Template";
   return (
     <Card>
@@ -232,18 +218,12 @@ function contentCard(f: Fields, { template, layouts }: Edited, isStored: boolean
         </div>
       )}
       {f.text("subjectTemplate", t.subject)}
-      {f.area("htmlBodyTemplate", t.html, { rows: 14, code: true })}
-      {f.area("textBodyTemplate", t.text, { rows: 6, code: true, hint: t.textHint })}
+      {f.area("htmlBodyTemplate", t.htmlBody, { rows: 14, code: true })}
+      {f.area("textBodyTemplate", t.textBody, { rows: 6, code: true, hint: t.textHint })}
       {f.text("requiredVariables", t.required, { hint: t.requiredHint })}
-      <TextRows
-        v={v}
-        form={sent?.form ?? null}
-        texts={template?.texts ?? null}
-        errors={f.errorsOf("texts")}
-        hint={t.textsHint}
-      />
+      {textRows(f, template?.texts, t.textsHint)}
       <div class="row">
-        <button type="submit" class="button primary">{isStored ? save : create}</button>
+        <button type="submit" class="button primary">{isStored ? t.save : t.create}</button>
         {template && (
           <span class="muted">
             <a href={`templates/${template.id}/versions`}>{t.version} {template.version}</a> · {t.changed}

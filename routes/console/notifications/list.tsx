@@ -1,7 +1,6 @@
 import { periodOf } from "../components/date_inputs.ts";
 import { buttonLink } from "../components/forms.tsx";
 import { choice, hidden, list, period, search, tenantColumn, text, timeColumn } from "../components/list.tsx";
-import type { Column } from "../components/table.tsx";
 import { Statistic, StatisticRow } from "../components/statistics.tsx";
 import { Person, userNames } from "../components/user_names.tsx";
 import { number, Time } from "../components/values.tsx";
@@ -17,10 +16,10 @@ import {
   isCancellable,
   isRetriable,
   messageStates,
-  notificationPriorityLabels,
   type Summary,
 } from "./status.tsx";
 import { notificationTexts } from "./texts.ts";
+import { priorityLabels } from "../shared/labels.ts";
 import { counted } from "../shared/languages.ts";
 
 type Stats = Answer<"readNotificationStats">;
@@ -57,6 +56,7 @@ export async function listPage(v: Visit): Promise<View> {
     v,
     page.items.map(({ channel, recipient }) => channel === "InApp" ? recipient : null),
   );
+  const name = ({ subject }: Summary) => subject || t.noSubject;
   return {
     title: t.title,
     actions: buttonLink("notifications/send", t.send, { icon: "plus", tone: "primary" }),
@@ -79,7 +79,54 @@ export async function listPage(v: Visit): Promise<View> {
       everySeconds: 5,
       above: <StatusStatistics v={v} stats={stats} />,
       bulk: messageActions,
-      columns: columns(v, names || null, people),
+      columns: [
+        {
+          head: t.message,
+          cell: (message) => (
+            <a class="clamp" href={inTenantOf(v, message.tenantId, `notifications/${message.id}`)}>
+              {name(message)}
+            </a>
+          ),
+          below: [
+            [t.channel, ({ channel }) => channelLabel(v.locale, channel)],
+            [
+              t.priority,
+              ({ priority }) => (v.collect || priority !== "Normal") && priorityLabels[v.locale][priority],
+            ],
+          ],
+        },
+        ...tenantColumn<Summary>(t, names || null),
+        {
+          head: t.status,
+          cell: ({ status }) => messageStates.badge(v, status),
+          below: [
+            [t.reported, ({ deliveryState }) => deliveryState && deliveryStates.badge(v, deliveryState)],
+            [
+              t.scheduledFor,
+              ({ status, scheduledAt }) =>
+                status === "Scheduled" && scheduledAt && <Time v={v} at={scheduledAt} />,
+            ],
+          ],
+        },
+        {
+          head: t.recipient,
+          cell: ({ channel, recipient, recipientCount }) =>
+            channel === "InApp" && recipient
+              ? <Person v={v} names={people} id={recipient} />
+              : <span class="break">{recipient ?? number(v, recipientCount)}</span>,
+          csv: ({ recipient }) => recipient ?? "",
+          below: [[
+            t.recipients,
+            ({ recipient, recipientCount }) =>
+              v.collect
+                ? number(v, recipientCount)
+                : recipient && recipientCount > 1 && t.moreRecipients(number(v, recipientCount - 1)),
+          ]],
+        },
+        { head: t.retries, align: "end", cell: ({ retryCount }) => number(v, retryCount), wideOnly: true },
+        timeColumn(v, t.created, "createdAt"),
+        timeColumn(v, t.sent, "sentAt", { wideOnly: true }),
+      ],
     }),
   };
 }
@@ -110,65 +157,6 @@ function StatusStatistics({ v, stats }: { v: Visit; stats: Stats }) {
   );
 }
 
-function columns(
-  v: Visit,
-  names: Map<string, string> | null,
-  people: Map<string, string>,
-): Column<Summary>[] {
-  const t = notificationTexts[v.locale];
-  const name = ({ subject }: Summary) => subject || t.noSubject;
-  return [
-    {
-      head: t.message,
-      cell: (message) => (
-        <a class="clamp" href={inTenantOf(v, message.tenantId, `notifications/${message.id}`)}>
-          {name(message)}
-        </a>
-      ),
-      below: [
-        [t.channel, ({ channel }) => channelLabel(v.locale, channel)],
-        [
-          t.priority,
-          ({ priority }) =>
-            (v.collect || priority !== "Normal") && notificationPriorityLabels[v.locale][priority],
-        ],
-      ],
-    },
-    ...tenantColumn<Summary>(t, names),
-    {
-      head: t.status,
-      cell: ({ status }) => messageStates.badge(v, status),
-      below: [
-        [t.reported, ({ deliveryState }) => deliveryState && deliveryStates.badge(v, deliveryState)],
-        [
-          t.scheduledFor,
-          ({ status, scheduledAt }) =>
-            status === "Scheduled" && scheduledAt && <Time v={v} at={scheduledAt} />,
-        ],
-      ],
-    },
-    {
-      head: t.recipient,
-      cell: ({ channel, recipient, recipientCount }) =>
-        channel === "InApp" && recipient
-          ? <Person v={v} names={people} id={recipient} />
-          : <span class="break">{recipient ?? number(v, recipientCount)}</span>,
-      csv: ({ recipient }) => recipient ?? "",
-      below: [[
-        t.recipients,
-        ({ recipient, recipientCount }) =>
-          v.collect
-            ? number(v, recipientCount)
-            : recipient && recipientCount > 1 && t.moreRecipients(number(v, recipientCount - 1)),
-      ]],
-    },
-    { head: t.retries, align: "end", cell: ({ retryCount }) => number(v, retryCount), wideOnly: true },
-    timeColumn(v, t.created, "createdAt"),
-    timeColumn(v, t.sent, "sentAt", { wideOnly: true }),
-  ];
-}
-
-/** The actions on many messages. */
 export const messageActions = rowActions<Summary>({
   retry: {
     label: ["Send again", "Enviar de novo"],

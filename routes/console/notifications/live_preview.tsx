@@ -7,7 +7,6 @@ import type { Answer } from "../shared/operations.ts";
 import type { ConsolePage, Visit } from "../shared/page.ts";
 import { notificationTexts } from "./texts.ts";
 
-/** A rendered message. */
 export type RenderedMessage =
   & Omit<Answer<"previewNotificationTemplate">, "documentHtml" | "data">
   & {

@@ -4,7 +4,7 @@ import { Fields, Form } from "../components/fields.tsx";
 import { actionButton, CsrfField, FileField } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { LivePreview, logoData, previewPages, type RenderedMessage } from "./live_preview.tsx";
-import { actionsOf, done, formPage } from "../shared/actions.ts";
+import { actionsOf, done, formPage, sendTo } from "../shared/actions.ts";
 import type { Answer } from "../shared/operations.ts";
 import { type ConsolePage, field, may, type Visit } from "../shared/page.ts";
 import { looksTexts } from "./texts.ts";
@@ -88,10 +88,7 @@ export const looksPages: ConsolePage[] = [
         ),
       };
     },
-    async send(v, form) {
-      await v.api.call("updateTenantLooks", { body: bodyOf(form), ifMatch: field(form, "etag") });
-      return done("looks", looksTexts[v.locale].saved);
-    },
+    send: sendTo("updateTenantLooks", bodyOf, (v) => done("looks", looksTexts[v.locale].saved)),
   }),
   ...previewPages("looks/preview", sampleMail),
   {

@@ -1,6 +1,6 @@
 import { channelMember, channelNames } from "../../../domain/notifications/channels.ts";
 import type { ChannelChoices } from "../../../domain/notifications/preferences.ts";
-import { Fields, Form } from "../components/fields.tsx";
+import { Fields, formView } from "../components/fields.tsx";
 import { Card } from "../components/notice.tsx";
 import { dataTable } from "../components/table.tsx";
 import { done, formPage } from "../shared/actions.ts";
@@ -38,11 +38,14 @@ export const preferencesPage = formPage({
       etag,
     });
     const zones = [...new Set([timeZoneId, ...ZONES])].map((zone) => ({ value: zone, label: zone }));
-    return {
+    return formView(f, {
       title: t.title,
       crumbs: [{ href: "account", label: t.account }],
-      body: (
-        <Form fields={f} action="preferences" stacked>
+      action: "preferences",
+      back: null,
+      stacked: true,
+      inputs: (
+        <>
           <Card title={t.categories}>
             <p class="muted">{t.categoriesText}</p>
             <CategoryMatrix v={v} rows={rows} />
@@ -66,9 +69,9 @@ export const preferencesPage = formPage({
               </div>
             </Card>
           </div>
-        </Form>
+        </>
       ),
-    };
+    });
   },
   async send(v, form) {
     const quietHours = { from: field(form, "quietHours.from"), to: field(form, "quietHours.to") };

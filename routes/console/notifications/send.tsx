@@ -1,12 +1,20 @@
 import { channelNames } from "../../../domain/notifications/channels.ts";
+import { timeIn } from "../components/date_inputs.ts";
 import { Fields } from "../components/fields.tsx";
 import { buttonLink, CsrfField, FormRefusal, SEARCH_LENGTH } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { done, formPage, fragment } from "../shared/actions.ts";
-import { commonTexts } from "../shared/common_texts.ts";
-import { type ConsolePage, field, may, type Outcome, type Visit } from "../shared/page.ts";
+import { refusedInput } from "../shared/api.ts";
+import {
+  type ConsolePage,
+  field,
+  jsonIn,
+  may,
+  optionalField,
+  type Outcome,
+  type Visit,
+} from "../shared/page.ts";
 import { LivePreview, previewPages, type RenderedMessage } from "./live_preview.tsx";
-import { type ChosenUser, chosenUsers, jsonField, messageOf, userValue } from "./send_fields.ts";
 import { channelChoices, priorityChoices } from "./status.tsx";
 import { notificationTexts } from "./texts.ts";
 
@@ -44,7 +52,7 @@ const sendPage = formPage({
             {deliveryCard(f)}
             <div class="row">
               <button type="submit" class="button primary">{t.sendIt}</button>
-              {buttonLink("notifications", commonTexts[v.locale].cancel)}
+              {buttonLink("notifications", t.cancel)}
             </div>
           </div>
           <Card title={t.preview}>
@@ -111,7 +119,6 @@ function deliveryCard(f: Fields) {
   );
 }
 
-/** Renders the form's message. */
 async function renderForm(v: Visit, form: FormData): Promise<RenderedMessage> {
   const templateSlug = field(form, "templateSlug");
   if (field(form, "source") !== "template") {
@@ -195,3 +202,70 @@ const UserChecks = ({ users, ticked = false }: { users: ChosenUser[]; ticked?: b
     ))}
   </>
 );
+
+/** A user selected in the form: id and display name. */
+interface ChosenUser {
+  id: string;
+  label: string;
+}
+
+const userValue = ({ id, label }: ChosenUser): string => `${id} ${label}`;
+
+/** The users selected in the form. */
+function chosenUsers(values: FormDataEntryValue[]): ChosenUser[] {
+  return values.map(String).map((value) => {
+    const [id = "", ...label] = value.split(" ");
+    return { id, label: label.join(" ") };
+  });
+}
+
+/** Reads recipients, one per line: `Ana Sousa <ana@example.com>` or an address alone. */
+function recipientsOf(text: string): { address: string; displayName: string | null }[] {
+  return text.split(/\r?\n/).map((line) => line.trim()).filter(Boolean).map((line) => {
+    const start = line.lastIndexOf("<");
+    const address = start < 0 ? "" : /^<([^<>]+)>$/.exec(line.slice(start))?.[1];
+    return address
+      ? { address: address.trim(), displayName: line.slice(0, start).trim() || null }
+      : { address: line, displayName: null };
+  });
+}
+
+/**
+ * The object in a JSON field; {} if the field is empty.
+ * @param invalid what the viewer is told otherwise
+ * @throws Refusal that names the field
+ */
+export function jsonField(form: FormData, name: string, invalid: string): Record<string, unknown> {
+  const text = field(form, name);
+  const value = text === "" ? {} : jsonIn(text);
+  if (value && typeof value === "object" && !Array.isArray(value)) return { ...value };
+  throw refusedInput(name, invalid);
+}
+
+/** The message and the send time from the form. @throws Refusal if a field cannot be read */
+function messageOf(v: Visit, form: FormData) {
+  const scheduledAt = timeIn(v, form, "sendAt") ?? null;
+  const channel = field(form, "channel");
+  const hasTitle = channel !== "Sms";
+  const content = field(form, "source") === "template"
+    ? {
+      templateSlug: optionalField(form, "templateSlug"),
+      locale: optionalField(form, "locale"),
+      templateData: jsonField(form, "templateData", notificationTexts[v.locale].dataInvalid),
+    }
+    : {
+      subject: hasTitle ? optionalField(form, "subject") : undefined,
+      textBody: optionalField(form, "textBody"),
+      htmlBody: channel === "Email" ? optionalField(form, "htmlBody") : undefined,
+    };
+  const message = {
+    channel,
+    recipients: recipientsOf(field(form, "recipients")),
+    userIds: chosenUsers(form.getAll("userIds")).map(({ id }) => id),
+    ...content,
+    priority: optionalField(form, "priority"),
+    category: optionalField(form, "category"),
+    actionUrl: channel === "InApp" || channel === "Push" ? optionalField(form, "actionUrl") : undefined,
+  };
+  return { message, scheduledAt };
+}

@@ -4,14 +4,12 @@ import { actionButton } from "../components/forms.tsx";
 import { actionsColumn, labelled, listView } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
 import { Badge, CopyValue } from "../components/values.tsx";
-import { actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
-import type { Row } from "../shared/operations.ts";
-import { type ConsolePage, field, may, optionalField, type Visit } from "../shared/page.ts";
+import { actionsOf, done, formPage, sendTo } from "../shared/actions.ts";
+import { type ConsolePage, fieldsIn, may, optionalField } from "../shared/page.ts";
 import { looksTexts, proofLabels } from "./texts.ts";
 import { proofStates } from "../components/states.tsx";
 
 const managedBy = "manage:settings";
-type Sender = Row<"listNotificationSenders">;
 
 /** The sender addresses and the form that adds one. */
 export const senderPages: ConsolePage[] = [
@@ -20,6 +18,7 @@ export const senderPages: ConsolePage[] = [
     managedBy,
     show(v, sent) {
       const t = looksTexts[v.locale];
+      const f = new Fields(v, sent, "addNotificationSender", { method: "Dns" });
       return listView(v, "listNotificationSenders", {
         path: "senders",
         icon: "notifications",
@@ -27,7 +26,17 @@ export const senderPages: ConsolePage[] = [
         top: (
           <>
             <p class="muted">{t.sendersIntro}</p>
-            {may(v.viewer, managedBy) && <AddForm v={v} sent={sent} />}
+            {may(v.viewer, managedBy) && (
+              <Card>
+                <FoldedForm fields={f} label={t.add} action="senders" submit={t.addIt}>
+                  <div class="pair">
+                    {f.text("address", t.address, { type: "email", required: true })}
+                    {f.text("name", t.name, { hint: t.senderNameHint })}
+                  </div>
+                  {f.select("method", t.method, labelled(SENDER_METHODS, proofLabels[v.locale]))}
+                </FoldedForm>
+              </Card>
+            )}
           </>
         ),
         caption: t.caption,
@@ -60,20 +69,24 @@ export const senderPages: ConsolePage[] = [
               [t.error, ({ lastError }) => lastError && <span lang="en">{lastError}</span>],
             ],
           },
-          actionsColumn(v, (sender) => may(v.viewer, managedBy) ? <Actions v={v} sender={sender} /> : null),
+          actionsColumn(v, ({ id, address, method, status, isDefault }) =>
+            may(v.viewer, managedBy) && (
+              <>
+                {(method === "Dns" || status !== "Verified") &&
+                  actionButton(v, `senders/${id}/verify`, method === "Mail" ? t.mailAgain : t.verify)}
+                {status === "Verified" && !isDefault &&
+                  actionButton(v, `senders/${id}/default`, t.makeDefault)}
+                {actionButton(v, `senders/${id}/remove`, t.takeOut, { confirm: t.removeConfirm(address) })}
+              </>
+            )),
         ],
       });
     },
-    async send(v, form) {
-      await v.api.call("addNotificationSender", {
-        body: {
-          address: field(form, "address"),
-          name: optionalField(form, "name"),
-          method: field(form, "method"),
-        },
-      });
-      return done("senders", looksTexts[v.locale].added);
-    },
+    send: sendTo(
+      "addNotificationSender",
+      (form) => ({ ...fieldsIn(form, "address", "method"), name: optionalField(form, "name") }),
+      (v) => done("senders", looksTexts[v.locale].added),
+    ),
   }),
   {
     path: "senders/{id}/default",
@@ -88,31 +101,3 @@ export const senderPages: ConsolePage[] = [
     remove: ["removeNotificationSender", "removed", "senders"],
   }, [managedBy]),
 ];
-
-function Actions({ v, sender: { id, address, method, status, isDefault } }: { v: Visit; sender: Sender }) {
-  const t = looksTexts[v.locale];
-  const label = method === "Mail" ? t.mailAgain : t.verify;
-  return (
-    <>
-      {(method === "Dns" || status !== "Verified") && actionButton(v, `senders/${id}/verify`, label)}
-      {status === "Verified" && !isDefault && actionButton(v, `senders/${id}/default`, t.makeDefault)}
-      {actionButton(v, `senders/${id}/remove`, t.remove, { confirm: t.removeConfirm(address) })}
-    </>
-  );
-}
-
-function AddForm({ v, sent }: { v: Visit; sent: Sent | null }) {
-  const t = looksTexts[v.locale];
-  const f = new Fields(v, sent, "addNotificationSender", { method: "Dns" });
-  return (
-    <Card>
-      <FoldedForm fields={f} label={t.add} action="senders" submit={t.addIt}>
-        <div class="pair">
-          {f.text("address", t.address, { type: "email", required: true })}
-          {f.text("name", t.senderName, { hint: t.senderNameHint })}
-        </div>
-        {f.select("method", t.method, labelled(SENDER_METHODS, proofLabels[v.locale]))}
-      </FoldedForm>
-    </Card>
-  );
-}

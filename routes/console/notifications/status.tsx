@@ -7,6 +7,7 @@ import {
   type SkipReason,
 } from "../../../domain/notifications/status.ts";
 import type { Choice } from "../components/forms.tsx";
+import { priorityLabels } from "../shared/labels.ts";
 import { defineTexts, type Locale } from "../shared/languages.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import type { Visit } from "../shared/page.ts";
@@ -37,13 +38,6 @@ export const channelLabels = defineTexts({
 /** The label of a channel; for one of an extension, its display name. */
 export const channelLabel = (locale: Locale, channel: NotificationChannel): string =>
   isBuiltIn(channel) ? channelLabels[locale][channel] : channelDisplay(channel);
-
-export const notificationPriorityLabels = defineTexts({
-  Low: ["Low", "Baixa"],
-  Normal: ["Normal", "Normal"],
-  High: ["High", "Alta"],
-  Critical: ["Critical", "Crítica"],
-});
 
 /** Delivery status of one recipient. A recipient still owed when the message has ended counts as NotDelivered. */
 type RecipientOutcome = RecipientStatus | "NotDelivered";
@@ -84,7 +78,7 @@ export function recipientBadge(v: Visit, message: Pick<Summary, "status">, statu
 export const channelChoices = (locale: Locale): Choice[] =>
   channelNames.map((value) => ({ value, label: channelLabel(locale, value) }));
 export const priorityChoices = (locale: Locale): Choice[] =>
-  NOTIFICATION_PRIORITIES.map((value) => ({ value, label: notificationPriorityLabels[locale][value] }));
+  NOTIFICATION_PRIORITIES.map((value) => ({ value, label: priorityLabels[locale][value] }));
 
 /** True if the message can be sent again. The rows of a list do not contain whether the content has expired. */
 export const isRetriable = (

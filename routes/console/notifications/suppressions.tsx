@@ -4,9 +4,8 @@ import { actionButton } from "../components/forms.tsx";
 import { actionsColumn, type Filter, labelled, listView, search, timeColumn } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
 import { Badge, CopyValue } from "../components/values.tsx";
-import { actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
-import { commonTexts } from "../shared/common_texts.ts";
-import { type ConsolePage, field, optionalField, type Visit } from "../shared/page.ts";
+import { actionsOf, done, formPage, sendTo } from "../shared/actions.ts";
+import { type ConsolePage, fieldsIn, optionalField } from "../shared/page.ts";
 import { channelLabels } from "./status.tsx";
 import { suppressionReasonLabels, suppressionTexts } from "./texts.ts";
 
@@ -17,6 +16,7 @@ export const suppressionPages: ConsolePage[] = [
     show(v, sent) {
       const t = suppressionTexts[v.locale];
       const reasons = suppressionReasonLabels[v.locale];
+      const f = new Fields(v, sent, "addNotificationSuppression", { reason: "Manual" });
       return listView(v, "listNotificationSuppressions", {
         path: "suppressions",
         icon: "check",
@@ -24,7 +24,18 @@ export const suppressionPages: ConsolePage[] = [
         top: (
           <>
             <p class="muted">{t.intro}</p>
-            <AddForm v={v} sent={sent} />
+            <Card>
+              <FoldedForm fields={f} label={t.add} action="suppressions" submit={t.addIt}>
+                <div class="pair">
+                  {f.select("channel", t.channel, labelled(SUPPRESSED_CHANNELS, channelLabels[v.locale]))}
+                  {f.text("address", t.address, { required: true })}
+                </div>
+                <div class="pair">
+                  {f.select("reason", t.reason, labelled(SUPPRESSION_REASONS, reasons))}
+                  {f.text("detail", t.details)}
+                </div>
+              </FoldedForm>
+            </Card>
           </>
         ),
         caption: t.caption,
@@ -45,28 +56,26 @@ export const suppressionPages: ConsolePage[] = [
               </>
             ),
             csv: ({ reason }) => reasons[reason],
-            below: [[t.detail, ({ detail }) => detail]],
+            below: [[t.details, ({ detail }) => detail]],
           },
           timeColumn(v, t.since, "createdAt"),
           actionsColumn(
             v,
             ({ id, address }) =>
-              actionButton(v, `suppressions/${id}/lift`, t.remove, { confirm: t.removeConfirm(address) }),
+              actionButton(v, `suppressions/${id}/lift`, t.takeOut, { confirm: t.removeConfirm(address) }),
           ),
         ],
       });
     },
-    async send(v, form) {
-      await v.api.call("addNotificationSuppression", {
-        body: {
-          channel: field(form, "channel"),
-          address: field(form, "address"),
-          reason: optionalField(form, "reason"),
-          detail: optionalField(form, "detail"),
-        },
-      });
-      return done("suppressions", suppressionTexts[v.locale].added);
-    },
+    send: sendTo(
+      "addNotificationSuppression",
+      (form) => ({
+        ...fieldsIn(form, "channel", "address"),
+        reason: optionalField(form, "reason"),
+        detail: optionalField(form, "detail"),
+      }),
+      (v) => done("suppressions", suppressionTexts[v.locale].added),
+    ),
   }),
   ...actionsOf("suppressions/{id}", suppressionTexts, {
     lift: ["liftNotificationSuppression", "removed", "suppressions"],
@@ -78,7 +87,7 @@ const channelFilter: Filter = (v) => (
   <div class="field">
     <label for="filter-channel">{suppressionTexts[v.locale].channel}</label>
     <select id="filter-channel" name="channel">
-      <option value="">{commonTexts[v.locale].all}</option>
+      <option value="">{suppressionTexts[v.locale].all}</option>
       {SUPPRESSED_CHANNELS.map((value) => (
         <option value={value} selected={value === v.query.get("channel")}>
           {channelLabels[v.locale][value]}
@@ -87,24 +96,3 @@ const channelFilter: Filter = (v) => (
     </select>
   </div>
 );
-
-function AddForm({ v, sent }: { v: Visit; sent: Sent | null }) {
-  const t = suppressionTexts[v.locale];
-  const f = new Fields(v, sent, "addNotificationSuppression", { reason: "Manual" });
-  const channels = labelled(SUPPRESSED_CHANNELS, channelLabels[v.locale]);
-  const reasons = labelled(SUPPRESSION_REASONS, suppressionReasonLabels[v.locale]);
-  return (
-    <Card>
-      <FoldedForm fields={f} label={t.add} action="suppressions" submit={t.addIt}>
-        <div class="pair">
-          {f.select("channel", t.channel, channels)}
-          {f.text("address", t.address, { required: true })}
-        </div>
-        <div class="pair">
-          {f.select("reason", t.reason, reasons)}
-          {f.text("detail", t.detail)}
-        </div>
-      </FoldedForm>
-    </Card>
-  );
-}

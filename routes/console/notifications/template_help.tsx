@@ -1,3 +1,4 @@
+import { bulletList } from "../components/values.tsx";
 import type { Visit } from "../shared/page.ts";
 import { templateTexts } from "./template_texts.ts";
 
@@ -65,13 +66,7 @@ export function TemplateHelp({ v }: { v: Visit }) {
           </table>
         </div>
         <h3>{t.blocks}</h3>
-        <ul>
-          {BLOCKS.map((block) => (
-            <li>
-              <code>{block}</code>
-            </li>
-          ))}
-        </ul>
+        {bulletList(BLOCKS, (block) => <code>{block}</code>)}
         <p class="muted">{t.blocksText}</p>
       </div>
     </details>

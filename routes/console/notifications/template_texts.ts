@@ -1,6 +1,5 @@
 import { sectionTexts } from "../shared/labels.ts";
 
-/** Texts of the template list and editor. */
 export const templateTexts = sectionTexts({
   title: ["Templates", "Modelos"],
   caption: ["Message templates by slug and language", "Modelos de mensagens por nome curto e idioma"],
@@ -17,8 +16,6 @@ export const templateTexts = sectionTexts({
     "A template is a text with variables. Messages refer to it by its slug.",
     "Um modelo é um texto com variáveis. As mensagens o indicam pelo nome curto.",
   ],
-  html: ["HTML body", "Corpo HTML"],
-  text: ["Text body", "Corpo em texto"],
   textHint: ["Empty: generated from the HTML body.", "Vazio: gerado a partir do corpo HTML."],
   requiredHint: [
     "Names separated by commas. A message without one of them is refused.",
@@ -36,7 +33,6 @@ export const templateTexts = sectionTexts({
   layout: ["Layout", "Layout"],
   defaultLayout: ["Default layout", "Layout padrão"],
   layoutHint: ["Surrounds the bodies.", "Envolve os corpos."],
-  texts: ["Texts by language", "Textos por idioma"],
   textsHint: [
     'A body shows a text with {{ t "key" }}, in the language of the message. Rows that are empty are removed.',
     'Um corpo mostra um texto com {{ t "chave" }}, no idioma da mensagem. As linhas vazias são removidas.',
@@ -112,7 +108,6 @@ export const templateTexts = sectionTexts({
   ],
 });
 
-/** Texts of the pages of a template's versions. */
 export const versionTexts = sectionTexts({
   versions: ["Versions", "Versões"],
   caption: ["Versions of the template, newest first", "Versões do modelo, a mais recente primeiro"],

@@ -7,7 +7,7 @@ import { orNull, Refusal } from "../shared/api.ts";
 import type { Answer } from "../shared/operations.ts";
 import { field, optionalField, typedText, type View, type Visit } from "../shared/page.ts";
 import { everywhere, inTenantOf } from "../shared/scope.ts";
-import { jsonField } from "./send_fields.ts";
+import { jsonField } from "./send.tsx";
 import { templateTexts, versionTexts } from "./template_texts.ts";
 import { textsIn } from "./text_rows.tsx";
 import { notificationTexts } from "./texts.ts";
@@ -140,8 +140,22 @@ function noneIfInvalid(refusal: unknown): null {
 }
 
 /** True if saving changes this template, and does not create a custom version. */
-export const isOwn = (v: Visit, template: Template): boolean =>
+export const isOwn = (v: Visit, template: { id: string; isShipped?: boolean }): boolean =>
   !template.isShipped || v.viewer.tenant === null;
+
+/** Labels of the parts of a template that messages show. */
+export function templateLabels({ locale }: Visit) {
+  const t = templateTexts[locale];
+  return {
+    name: t.name,
+    subjectTemplate: t.subject,
+    htmlBodyTemplate: t.htmlBody,
+    textBodyTemplate: t.textBody,
+    requiredVariables: t.required,
+    layoutSlug: t.layout,
+    texts: t.texts,
+  };
+}
 
 /** Bodies, layout and texts as typed. */
 export function contentIn(v: Visit, form: FormData) {

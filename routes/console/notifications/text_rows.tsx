@@ -1,3 +1,4 @@
+import type { Fields } from "../components/fields.tsx";
 import { Icon } from "../components/icons.tsx";
 import { refusedInput } from "../shared/api.ts";
 import type { Visit } from "../shared/page.ts";
@@ -49,15 +50,11 @@ export function textsIn(v: Visit, form: FormData): Texts | null {
 }
 
 /** A row of inputs for each text, and empty ones. A script adds more; without it, saving does. */
-export function TextRows({ v, form, texts, errors, hint }: {
-  v: Visit;
-  form: FormData | null;
-  texts: Texts | null;
-  errors: string[] | undefined;
-  hint: string;
-}) {
+export function textRows(f: Fields, texts: Texts | null | undefined, hint: string) {
+  const { v, sent } = f;
   const t = templateTexts[v.locale];
-  const rows = form ? typedRows(form) : storedRows(texts);
+  const rows = sent?.form ? typedRows(sent.form) : storedRows(texts ?? null);
+  const errors = f.errorsOf("texts");
   return (
     <details open={rows.length > 0 || errors !== undefined} id="f-texts">
       <summary>{t.texts}</summary>

@@ -76,12 +76,10 @@ export const notificationTexts = sectionTexts({
   accepted: ["accepted", "aceite"],
   failed: ["failed", "falhou"],
   content: ["Content", "Conteúdo"],
-  htmlBody: ["HTML body", "Corpo HTML"],
   htmlFrame: [
     "HTML body as the recipient sees it. Scripts and external content are blocked.",
     "Corpo HTML como o destinatário o vê. Os scripts e o conteúdo externo estão bloqueados.",
   ],
-  textBody: ["Text body", "Corpo em texto"],
   noContent: [
     "The message has no content, or it must not be shown.",
     "A mensagem não tem conteúdo, ou ele não pode ser mostrado.",
@@ -131,7 +129,6 @@ export const notificationTexts = sectionTexts({
   usedSample: ["Sample data used", "Dados de exemplo usados"],
 });
 
-/** Texts of the viewer's notification preferences. */
 export const preferenceTexts = sectionTexts({
   title: ["Notification preferences", "Preferências de notificação"],
   open: ["Choose the notifications you receive", "Escolher as notificações que recebe"],
@@ -160,7 +157,6 @@ export const preferenceTexts = sectionTexts({
   saved: ["Your preferences were saved.", "Suas preferências foram salvas."],
 });
 
-/** Texts of the suppression list. */
 export const suppressionTexts = sectionTexts({
   title: ["Suppressed addresses", "Endereços suprimidos"],
   intro: [
@@ -169,12 +165,10 @@ export const suppressionTexts = sectionTexts({
   ],
   caption: ["Suppressed addresses, newest first", "Endereços suprimidos, os mais recentes primeiro"],
   search: ["Search addresses", "Buscar endereços"],
-  detail: ["Details", "Detalhes"],
   message: ["the message", "a mensagem"],
   add: ["Suppress an address", "Suprimir um endereço"],
   addIt: ["Suppress", "Suprimir"],
   added: ["The address was suppressed.", "O endereço foi suprimido."],
-  remove: ["Remove", "Remover"],
   removeConfirm: (address: string) => [
     `Remove ${address} from the list? Messages are then sent to it again.`,
     `Remover ${address} da lista? As mensagens voltam a ser enviadas para este endereço.`,
@@ -205,7 +199,6 @@ export const suppressionReasonLabels = defineTexts({
   Manual: ["Added manually", "Adicionado manualmente"],
 });
 
-/** Texts of the looks and the sender addresses. */
 export const looksTexts = sectionTexts({
   title: ["Looks", "Aparência"],
   intro: [
@@ -247,7 +240,6 @@ export const looksTexts = sectionTexts({
   caption: ["Sender addresses, oldest first", "Endereços de remetente, os mais antigos primeiro"],
   method: ["Proof", "Comprovação"],
   defaultSender: ["default", "padrão"],
-  record: ["TXT record", "Registro TXT"],
   verify: ["Check now", "Verificar agora"],
   mailAgain: ["Mail a new link", "Enviar novo link"],
   checked: ["The address was checked.", "O endereço foi verificado de novo."],
@@ -256,7 +248,6 @@ export const looksTexts = sectionTexts({
     "Mail that names no sender now comes from this address.",
     "As mensagens sem remetente indicado saem agora deste endereço.",
   ],
-  remove: ["Remove", "Remover"],
   removeConfirm: (address: string) => [
     `Remove ${address}? Mail no longer comes from it.`,
     `Remover ${address}? As mensagens deixam de sair dele.`,
@@ -264,7 +255,6 @@ export const looksTexts = sectionTexts({
   removed: ["The address was removed.", "O endereço foi removido."],
   add: ["Add an address", "Adicionar um endereço"],
   addIt: ["Add", "Adicionar"],
-  senderName: ["Name", "Nome"],
   senderNameHint: [
     "What mail programs show. Empty: the product name.",
     "O que os programas de e-mail mostram. Vazio: o nome do produto.",

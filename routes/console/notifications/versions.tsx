@@ -8,7 +8,7 @@ import type { ConsolePage, Outcome, View, Visit } from "../shared/page.ts";
 import { Person, userNames } from "../components/user_names.tsx";
 import { templateTexts, versionTexts } from "./template_texts.ts";
 import { action, done } from "../shared/actions.ts";
-import { isOwn } from "./templates.tsx";
+import { isOwn, templateLabels } from "./templates.tsx";
 import { tabBar } from "../components/tabs.tsx";
 import { framedHtml, PreviewErrors, withLogo } from "./live_preview.tsx";
 import { Refusal } from "../shared/api.ts";
@@ -21,35 +21,57 @@ type CompareWords = typeof import("diff").diffWordsWithSpace;
 /** Two lines with more changed words are shown as a whole, because the time grows with the changed words. */
 const LIMITS = { maxEditLength: 200 };
 
-/** A template whose versions are shown. */
+/** A kind of templates with versions. */
 interface Versioned {
-  /** The page of the template. */
-  here: string;
-  name: string;
-  /** The page of all templates. */
-  list: { href: string; label: string };
-  /** Newest first. */
-  versions: Item[];
-  compare(older: number, newer: number): Promise<Compared>;
+  kind: "Notification" | "Document";
+  /** The page of all templates, and its title. */
+  list: string;
+  title(v: Visit): string;
   /** Labels of the compared texts. */
-  labels: Record<string, string>;
-  mayRestore: boolean;
+  labels(v: Visit): Record<string, string>;
+  /** `isShipped` is absent if no template of this kind is built in. */
+  mayRestore(v: Visit, template: { id: string; isShipped?: boolean }): boolean;
+  /** The permissions to read a version, and to restore it. */
+  permissions?: { reading: string[]; changing: string[] };
 }
 
+/** The page with the versions of a template and the differences between two of them, and the action that restores one. */
+export const versionPagesOf = (versioned: Versioned): ConsolePage[] => [
+  {
+    path: `${versioned.list}/{id}/versions`,
+    ...versioned.permissions && { permissions: versioned.permissions.reading },
+    get: (v) => versionsView(v, versioned),
+  },
+  action(
+    `${versioned.list}/{id}/versions/{version}/restore`,
+    `restore${versioned.kind}TemplateVersion`,
+    (v, { version }) =>
+      done(`${versioned.list}/${v.params.id}/versions`, versionTexts[v.locale].restored(version)),
+    versioned.permissions?.changing,
+  ),
+];
+
 /** The versions of a template, and the differences between two of them: by default the last two. */
-export async function versionsView(v: Visit, versioned: Versioned): Promise<View> {
+async function versionsView(v: Visit, { kind, list, title, labels, mayRestore }: Versioned): Promise<View> {
   const t = versionTexts[v.locale];
-  const { here, name, list, versions, labels } = versioned;
+  const { params } = v;
+  const [template, versions] = await Promise.all([
+    v.api.call(`read${kind}Template`, { params }),
+    v.api.call(`list${kind}TemplateVersions`, { params }),
+  ]);
+  const here = `${list}/${template.id}`;
   const [newest, before] = versions.map(({ version }) => version);
   const chosen = (name: string, otherwise = 0) => Number(v.query.get(name)) || otherwise;
   const newer = chosen("newer", newest);
   const older = chosen("older", before ?? newest);
-  const { changes } = await versioned.compare(older, newer);
+  const { changes } = await v.api.call(`compare${kind}TemplateVersions`, {
+    params: { ...params, version: String(older) },
+    query: { with: String(newer) },
+  });
   const { diffWordsWithSpace: words } = await import("diff"); // few visits ever compare texts
-  const names = await userNames(v, versions.map(({ changedBy }) => changedBy));
   return {
     title: t.versions,
-    crumbs: [list, { href: here, label: name }],
+    crumbs: [{ href: list, label: title(v) }, { href: here, label: template.name }],
     actions: buttonLink(here, t.back),
     body: (
       <>
@@ -59,24 +81,18 @@ export async function versionsView(v: Visit, versioned: Versioned): Promise<View
             <VersionSelect label={t.newerVersion} name="newer" value={newer} versions={versions} />
             <button type="submit" class="button">{t.compare}</button>
           </form>
-          <Differences v={v} changes={changes} labels={labels} versions={[older, newer]} words={words} />
+          <Differences v={v} changes={changes} labels={labels(v)} versions={[older, newer]} words={words} />
         </Card>
-        <Card>
-          <VersionTable v={v} versioned={versioned} newest={newest ?? 0} names={names} />
-        </Card>
+        <Card>{await versionTable(v, here, versions, mayRestore(v, template))}</Card>
       </>
     ),
   };
 }
 
-function VersionTable({ v, versioned, newest, names }: {
-  v: Visit;
-  versioned: Versioned;
-  newest: number;
-  names: Awaited<ReturnType<typeof userNames>>;
-}) {
+async function versionTable(v: Visit, here: string, versions: Item[], mayRestore: boolean) {
   const t = versionTexts[v.locale];
-  const { here, versions, mayRestore } = versioned;
+  const newest = versions[0]?.version ?? 0;
+  const names = await userNames(v, versions.map(({ changedBy }) => changedBy));
   return dataTable(t.caption, versions, null, [
     {
       head: t.version,
@@ -318,44 +334,14 @@ const render = (v: Visit, version: Version) => {
   });
 };
 
-async function versionsPage(v: Visit): Promise<View> {
-  const t = templateTexts[v.locale];
-  const { params } = v;
-  const [template, versions] = await Promise.all([
-    v.api.call("readNotificationTemplate", { params }),
-    v.api.call("listNotificationTemplateVersions", { params }),
-  ]);
-  return await versionsView(v, {
-    here: `templates/${template.id}`,
-    name: template.name,
-    list: { href: "templates", label: t.title },
-    versions,
-    compare: (older, newer) =>
-      v.api.call("compareNotificationTemplateVersions", {
-        params: { ...params, version: String(older) },
-        query: { with: String(newer) },
-      }),
-    labels: {
-      name: t.name,
-      subjectTemplate: t.subject,
-      htmlBodyTemplate: t.html,
-      textBodyTemplate: t.text,
-      requiredVariables: t.required,
-      layoutSlug: t.layout,
-      texts: t.texts,
-    },
-    mayRestore: isOwn(v, template),
-  });
-}
-
-/** The pages of a template's versions. */
 export const versionPages: ConsolePage[] = [
-  { path: "templates/{id}/versions", get: versionsPage },
+  ...versionPagesOf({
+    kind: "Notification",
+    list: "templates",
+    title: ({ locale }) => templateTexts[locale].title,
+    labels: templateLabels,
+    mayRestore: isOwn,
+  }),
   { path: "templates/{id}/versions/{version}", get: versionPage },
   { path: "templates/{id}/versions/{version}/body", get: versionBody },
-  action(
-    "templates/{id}/versions/{version}/restore",
-    "restoreNotificationTemplateVersion",
-    (v, { version }) => done(`templates/${v.params.id}/versions`, versionTexts[v.locale].restored(version)),
-  ),
 ];

@@ -162,7 +162,6 @@ async function mailWorks(api: Api): Promise<boolean> {
   }
 }
 
-/** Texts of the checklist for an empty installation. */
 const firstStepsTexts = defineTexts({
   title: ["First steps", "Primeiros passos"],
   intro: [

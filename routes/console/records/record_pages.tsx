@@ -28,7 +28,6 @@ import type { Column } from "../components/table.tsx";
 import { Badge, CopyValue, exactDay, factList, shortId, Time } from "../components/values.tsx";
 import { done, formPage } from "../shared/actions.ts";
 import { orNull, type Page } from "../shared/api.ts";
-import { commonTexts } from "../shared/common_texts.ts";
 import { type ConsolePage, field, may, type NavItem, type View, type Visit } from "../shared/page.ts";
 import { inverseOf } from "../shared/undo.ts";
 import {
@@ -360,7 +359,7 @@ function rowFormView(
           <Form
             fields={f}
             action={here}
-            submit={row ? undefined : commonTexts[v.locale].create}
+            submit={row ? undefined : t.create}
             back={path}
             readOnly={!isOpen}
           >

@@ -9,7 +9,6 @@ import type { CalledEndpoint } from "../shared/operations.ts";
 import { type ConsolePage, mayOpen, type Visit } from "../shared/page.ts";
 import type { RecordRow } from "./member_forms.tsx";
 
-/** Texts of the pages of records. */
 export const recordTexts = sectionTexts({
   newOne: (one: string) => [`New ${one.toLowerCase()}`, `Criar ${one.toLowerCase()}`],
   deleted: ["Deleted", "Excluído"],

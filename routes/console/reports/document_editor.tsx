@@ -1,18 +1,18 @@
 import { Fields } from "../components/fields.tsx";
 import { buttonLink, CsrfField, deleteButton, FormRefusal } from "../components/forms.tsx";
-import { actionsOf, done, formPage, type Sent } from "../shared/actions.ts";
+import { actionsOf, done, formPage, sendTo, type Sent } from "../shared/actions.ts";
 import { actionsColumn, linkColumn, listView, search, timeColumn } from "../components/list.tsx";
 import { Card, Notice } from "../components/notice.tsx";
 import { Time } from "../components/values.tsx";
 import { framedHtml } from "../notifications/live_preview.tsx";
-import { jsonField } from "../notifications/send_fields.ts";
-import { TextRows, textsIn } from "../notifications/text_rows.tsx";
+import { jsonField } from "../notifications/send.tsx";
+import { textRows, textsIn } from "../notifications/text_rows.tsx";
 import { Refusal, searchOf } from "../shared/api.ts";
-import { commonTexts } from "../shared/common_texts.ts";
 import type { Answer, Input } from "../shared/operations.ts";
 import {
   type ConsolePage,
   field,
+  fieldsIn,
   may,
   optionalField,
   type Outcome,
@@ -37,17 +37,15 @@ const newPage = formPage({
     const chosen = samples.find((sample) => idOf(sample) === v.query.get("sample")) ?? null;
     return editorView(v, sent, { template: null, etag: "", chosen, samples });
   },
-  async send(v, form) {
-    const { id } = await v.api.call("createDocumentTemplate", {
-      body: {
-        slug: field(form, "slug"),
-        locale: optionalField(form, "locale"),
-        name: field(form, "name"),
-        ...contentIn(v, form),
-      },
-    });
-    return done(`document-templates/${id}`, documentTemplateTexts[v.locale].created);
-  },
+  send: sendTo(
+    "createDocumentTemplate",
+    (form, v) => ({
+      ...fieldsIn(form, "slug", "name"),
+      locale: optionalField(form, "locale"),
+      ...contentIn(v, form),
+    }),
+    (v, { id }) => done(`document-templates/${id}`, documentTemplateTexts[v.locale].created),
+  ),
 });
 
 const editorPage = formPage({
@@ -58,14 +56,11 @@ const editorPage = formPage({
     const { value, etag } = await v.api.versioned("readDocumentTemplate", { params });
     return editorView(v, sent, { template: value, etag, chosen: null, samples: [] });
   },
-  async send(v, form) {
-    const { id, version } = await v.api.call("updateDocumentTemplate", {
-      params: v.params,
-      body: { name: field(form, "name"), ...contentIn(v, form) },
-      ifMatch: field(form, "etag"),
-    });
-    return done(`document-templates/${id}`, documentTemplateTexts[v.locale].saved(version));
-  },
+  send: sendTo(
+    "updateDocumentTemplate",
+    (form, v) => ({ name: field(form, "name"), ...contentIn(v, form) }),
+    (v, { id, version }) => done(`document-templates/${id}`, documentTemplateTexts[v.locale].saved(version)),
+  ),
 });
 
 const idOf = ({ slug, locale }: Sample): string => `${slug}-${locale}`;
@@ -103,7 +98,6 @@ function editorView(
   { template, etag, chosen, samples }: Edited,
 ): View {
   const t = documentTemplateTexts[v.locale];
-  const { save, create } = commonTexts[v.locale];
   const source = template ?? chosen;
   const sampleData = source ? JSON.stringify(source.sampleData, null, 2) : "";
   const f = new Fields(v, sent, "createDocumentTemplate", { ...source, sampleData, etag });
@@ -165,16 +159,11 @@ function editorView(
               {f.text("titleTemplate", t.documentTitle, { hint: t.documentTitleHint })}
               {f.area("bodyTemplate", t.body, { rows: 22, code: true, hint: t.bodyHint })}
               {f.text("requiredVariables", t.required, { hint: t.requiredHint })}
-              <TextRows
-                v={v}
-                form={sent?.form ?? null}
-                texts={source?.texts ?? null}
-                errors={f.errorsOf("texts")}
-                hint={t.textsHint}
-              />
+              {textRows(f, source?.texts, t.textsHint)}
               <div class="row">
-                {mayChange && <button type="submit" class="button primary">{template ? save : create}
-                </button>}
+                {mayChange && (
+                  <button type="submit" class="button primary">{template ? t.save : t.create}</button>
+                )}
                 {template && (
                   <span class="muted">
                     <a href={`document-templates/${template.id}/versions`}>{t.version} {template.version}</a>

@@ -3,8 +3,8 @@ import { buttonLink } from "../components/forms.tsx";
 import { Card } from "../components/notice.tsx";
 import { tabBar } from "../components/tabs.tsx";
 import { versionTexts } from "../notifications/template_texts.ts";
-import { versionsView } from "../notifications/versions.tsx";
-import { action, done, formPage, type Sent } from "../shared/actions.ts";
+import { versionPagesOf } from "../notifications/versions.tsx";
+import { done, formPage, type Sent } from "../shared/actions.ts";
 import { refusedInput, searchOf } from "../shared/api.ts";
 import {
   type ConsolePage,
@@ -23,35 +23,6 @@ import { documentTemplateTexts } from "./texts.ts";
 
 const CHANGING = "manage:document-templates";
 const READING = { permissions: [CHANGING, "generate:documents"] };
-
-async function versionsPage(v: Visit): Promise<View> {
-  const t = documentTemplateTexts[v.locale];
-  const { params } = v;
-  const [template, versions] = await Promise.all([
-    v.api.call("readDocumentTemplate", { params }),
-    v.api.call("listDocumentTemplateVersions", { params }),
-  ]);
-  return await versionsView(v, {
-    here: `document-templates/${template.id}`,
-    name: template.name,
-    list: { href: "document-templates", label: t.title },
-    versions,
-    compare: (older, newer) =>
-      v.api.call("compareDocumentTemplateVersions", {
-        params: { ...params, version: String(older) },
-        query: { with: String(newer) },
-      }),
-    labels: {
-      name: t.name,
-      titleTemplate: t.documentTitle,
-      bodyTemplate: t.body,
-      requiredVariables: t.required,
-      sampleData: t.sample,
-      texts: t.texts,
-    },
-    mayRestore: may(v.viewer, CHANGING),
-  });
-}
 
 /** The document of one version with its sample data, in each of its languages. */
 async function versionPage(v: Visit): Promise<View> {
@@ -103,18 +74,27 @@ async function versionPdf(v: Visit): Promise<Outcome> {
   }));
 }
 
-/** The pages of a document template's versions. */
 export const documentVersionPages: ConsolePage[] = [
-  { path: "document-templates/{id}/versions", get: versionsPage, ...READING },
+  ...versionPagesOf({
+    kind: "Document",
+    list: "document-templates",
+    title: ({ locale }) => documentTemplateTexts[locale].title,
+    labels({ locale }) {
+      const t = documentTemplateTexts[locale];
+      return {
+        name: t.name,
+        titleTemplate: t.documentTitle,
+        bodyTemplate: t.body,
+        requiredVariables: t.required,
+        sampleData: t.sample,
+        texts: t.texts,
+      };
+    },
+    mayRestore: ({ viewer }) => may(viewer, CHANGING),
+    permissions: { reading: READING.permissions, changing: [CHANGING] },
+  }),
   { path: "document-templates/{id}/versions/{version}", get: versionPage, ...READING },
   { path: "document-templates/{id}/versions/{version}/pdf", get: versionPdf, ...READING },
-  action(
-    "document-templates/{id}/versions/{version}/restore",
-    "restoreDocumentTemplateVersion",
-    (v, { id, version }) =>
-      done(`document-templates/${id}/versions`, versionTexts[v.locale].restored(version)),
-    [CHANGING],
-  ),
 ];
 
 interface Item {

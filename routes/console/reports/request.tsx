@@ -4,7 +4,6 @@ import { instantOf, localOf } from "../components/date_inputs.ts";
 import type { Fields } from "../components/fields.tsx";
 import { choicesOf, namedChoices } from "../components/list.tsx";
 import type { Sent } from "../shared/actions.ts";
-import { commonTexts } from "../shared/common_texts.ts";
 import { field, optionalField, type Visit } from "../shared/page.ts";
 import {
   formatChoices,
@@ -16,7 +15,6 @@ import {
 } from "./model.tsx";
 import { reportTexts } from "./texts.ts";
 
-/** Form field name of a parameter. */
 const parameterField = (name: string): string => `p.${name}`;
 
 /** Reads the inputs of `requestFields`. Empty parameters are left out: the API then uses its defaults. */
@@ -163,7 +161,7 @@ export function requestFields(f: Fields, template: Template, targets: Target[]) 
 /** The input of one parameter, by its type and allowed values. */
 function parameterInput(f: Fields, parameter: Parameter) {
   const { name, displayName, description, valueType, required, allowedValues } = parameter;
-  const { yes, no } = commonTexts[f.v.locale];
+  const t = reportTexts[f.v.locale];
   const choices = valueType === "bool" ? [true, false] : allowedValues;
   const more = { required, hint: description };
   if (choices) {
@@ -172,9 +170,9 @@ function parameterInput(f: Fields, parameter: Parameter) {
       displayName,
       choices.map((value) => ({
         value: String(value),
-        label: value === true ? yes : value === false ? no : String(value),
+        label: value === true ? t.yes : value === false ? t.no : String(value),
       })),
-      { ...more, any: reportTexts[f.v.locale].notSet },
+      { ...more, any: t.notSet },
     );
   }
   const type = INPUT_TYPES[valueType];

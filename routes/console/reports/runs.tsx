@@ -3,8 +3,7 @@ import { choice, hidden, linkColumn, list, period, tenantColumn, timeColumn } fr
 import { Card, Notice } from "../components/notice.tsx";
 import { type Column, dataTable, LivePart } from "../components/table.tsx";
 import { bytes, CopyValue, duration, exactTime, factList, number, Time } from "../components/values.tsx";
-import { done, formPage, toDocument } from "../shared/actions.ts";
-import { commonTexts } from "../shared/common_texts.ts";
+import { done, formPage, sendTo, toDocument } from "../shared/actions.ts";
 import { translateBuiltin } from "../shared/translations.ts";
 import { searchOf } from "../shared/api.ts";
 import { type ConsolePage, field, isOpen, mayInFiles, type View, type Visit } from "../shared/page.ts";
@@ -65,7 +64,19 @@ async function runPage(v: Visit): Promise<View> {
   return {
     title,
     crumbs: [{ href: "report-runs", label: t.history }],
-    actions: <RunActions v={v} run={run} />,
+    actions: (
+      <>
+        {!isDocument(run) &&
+          buttonLink(`reports/${encodeURIComponent(run.templateId)}?from=${run.id}`, t.again, {
+            icon: "retry",
+          })}
+        {actionButton(v, `report-runs/${run.id}/delete`, isMoving(run) ? t.cancelRun : t.remove, {
+          icon: isMoving(run) ? "close" : "trash",
+          tone: "danger",
+          confirm: isMoving(run) ? t.cancelConfirm : t.deleteConfirm,
+        })}
+      </>
+    ),
     body: (
       <LivePart v={v} id="run" {...isLive ? { everySeconds: 2 } : {}}>
         <Progress v={v} run={run} />
@@ -81,24 +92,6 @@ async function runPage(v: Visit): Promise<View> {
 
 /** True if the run is a document of a document template. Ids of reports have no dot. */
 const isDocument = ({ templateId }: Run): boolean => templateId.startsWith("document.");
-
-function RunActions({ v, run }: { v: Visit; run: Run }) {
-  const t = reportTexts[v.locale];
-  const moving = isMoving(run);
-  return (
-    <>
-      {!isDocument(run) &&
-        buttonLink(`reports/${encodeURIComponent(run.templateId)}?from=${run.id}`, t.again, {
-          icon: "retry",
-        })}
-      {actionButton(v, `report-runs/${run.id}/delete`, moving ? t.cancelRun : commonTexts[v.locale].remove, {
-        icon: moving ? "close" : "trash",
-        tone: "danger",
-        confirm: moving ? t.cancelConfirm : t.deleteConfirm,
-      })}
-    </>
-  );
-}
 
 /** Status, error and download button. It is in the live part, so the button appears without a reload. */
 function Progress({ v, run }: { v: Visit; run: Run }) {
@@ -139,10 +132,9 @@ function milliseconds(text: string | null): number | null {
 
 function FactsCard({ v, run, schedule }: { v: Visit; run: Run; schedule: string | undefined }) {
   const t = reportTexts[v.locale];
-  const { details } = commonTexts[v.locale];
   const { storedFileId, scheduleId, burstId } = run;
   return (
-    <Card title={details}>
+    <Card title={t.details}>
       {factList([
         [t.report, translateBuiltin(v.locale, run.reportName)],
         [t.id, <CopyValue v={v} value={run.id} />],
@@ -157,10 +149,10 @@ function FactsCard({ v, run, schedule }: { v: Visit; run: Run; schedule: string 
         [t.downloads, number(v, run.downloadCount)],
         [t.expires, <Time v={v} at={run.expiresAt} />],
         storedFileId && mayInFiles(v.viewer, "read:files") &&
-        [t.file, <a href={`files/${storedFileId}`}>{run.fileName ?? details}</a>],
+        [t.file, <a href={`files/${storedFileId}`}>{run.fileName ?? t.details}</a>],
         schedule && [t.fromSchedule, <a href={`report-schedules/${scheduleId}`}>{schedule}</a>],
         burstId && [t.burstValue, run.burstValue],
-        burstId && [t.burstAll, <a href={`report-runs?burstId=${burstId}`}>{details}</a>],
+        burstId && [t.burstAll, <a href={`report-runs?burstId=${burstId}`}>{t.details}</a>],
       ])}
     </Card>
   );
@@ -226,7 +218,6 @@ async function redeliver(v: Visit, form: FormData) {
 
 const pathOf = ({ params }: Visit): string => `report-runs/${params.id}`;
 
-/** The page of a run, its download and its actions. */
 export const runPages: ConsolePage[] = [
   { path: "report-runs/{id}", get: runPage },
   {
@@ -256,11 +247,11 @@ export const deliverPage = formPage({
       inputs: deliveryFields(f, targets),
     });
   },
-  async send(v, form) {
-    const delivery = readDelivery(form) ?? { method: 1 };
-    await v.api.call("redeliverReport", { params: v.params, body: { delivery } });
-    return done(`report-runs/${v.params.id}`, reportTexts[v.locale].deliverQueued);
-  },
+  send: sendTo(
+    "redeliverReport",
+    (form) => ({ delivery: readDelivery(form) ?? { method: 1 } }),
+    (v) => done(pathOf(v), reportTexts[v.locale].deliverQueued),
+  ),
 });
 
 type ListedRun = Row<"listReportExecutions">;
@@ -371,19 +362,18 @@ export function ParametersCard(
   },
 ) {
   const t = reportTexts[v.locale];
-  const { yes, no } = commonTexts[v.locale];
   const entries = Object.entries(JSON.parse(parametersJson) as Record<string, unknown>);
   const template = templates.find((each) => each.templateId === templateId);
   const displayName = (name: string) =>
     template?.parameters.find((each) => each.name === name)?.displayName ?? name;
   const shown = (value: unknown): string => {
-    if (typeof value === "boolean") return value ? yes : no;
+    if (typeof value === "boolean") return value ? t.yes : t.no;
     return typeof value === "string" ? value : JSON.stringify(value);
   };
   return (
     <Card title={t.parameters}>
       {entries.length === 0
-        ? <p class="muted">{commonTexts[v.locale].none}</p>
+        ? <p class="muted">{t.none}</p>
         : factList(entries.map(([name, value]) => [displayName(name), shown(value)]))}
     </Card>
   );

@@ -5,9 +5,8 @@ import { actionButton, buttonLink, deleteButton } from "../components/forms.tsx"
 import { Card, Empty } from "../components/notice.tsx";
 import { RunTimes, ScheduleEditor, scheduleValues, sentSchedule } from "../components/schedule_editor.tsx";
 import { dataTable, LivePart } from "../components/table.tsx";
-import { Badge, factList, number, Time } from "../components/values.tsx";
+import { Badge, bulletList, factList, number, Time } from "../components/values.tsx";
 import { Person, userNames } from "../components/user_names.tsx";
-import { commonTexts } from "../shared/common_texts.ts";
 import { type ConsolePage, field, optionalField, type View, type Visit } from "../shared/page.ts";
 import {
   formatName,
@@ -47,23 +46,37 @@ async function schedulePage(v: Visit): Promise<View> {
     runColumns(v, runs.items),
     userNames(v, [schedule.createdBy]),
   ]);
+  const here = `report-schedules/${id}`;
   return {
     title: schedule.name,
     crumbs: [{ href: "report-schedules", label: t.schedules }],
-    actions: <ScheduleActions v={v} schedule={schedule} />,
+    actions: (
+      <>
+        {actionButton(v, `${here}/trigger`, t.trigger, { icon: "play" })}
+        {schedule.isActive
+          ? actionButton(v, `${here}/pause`, t.pause, { icon: "pause" })
+          : actionButton(v, `${here}/resume`, t.resume, { icon: "play" })}
+        {buttonLink(`${here}/edit`, r.edit, { icon: "settings" })}
+        {deleteButton(v, `${here}/delete`, t.deleteConfirm(schedule.name))}
+      </>
+    ),
     body: (
       <>
         {schedule.description && <p class="pre-line break">{schedule.description}</p>}
         <LivePart v={v} id="schedule" everySeconds={runs.items.some(isMoving) ? 2 : 15}>
           <div class="grid-2">
             <FactsCard v={v} schedule={schedule} templates={templates} names={names} />
-            <NextRuns v={v} schedule={schedule} />
+            <Card title={t.nextRuns}>
+              {schedule.isActive
+                ? <RunTimes v={v} cron={schedule.cronExpression} zone={schedule.timeZoneId} />
+                : <p class="muted">{t.paused}</p>}
+            </Card>
           </div>
           <div class="grid-2">
             <ParametersCard v={v} templates={templates} of={schedule} />
             <DeliveryCard v={v} schedule={schedule} targets={targets} />
           </div>
-          <Card title={t.recent} actions={<a href={`report-runs?scheduleId=${id}`}>{t.all}</a>}>
+          <Card title={t.lastRuns} actions={<a href={`report-runs?scheduleId=${id}`}>{t.all}</a>}>
             {dataTable(
               r.historyCaption,
               runs.items,
@@ -77,21 +90,6 @@ async function schedulePage(v: Visit): Promise<View> {
   };
 }
 
-function ScheduleActions({ v, schedule: { id, name, isActive } }: { v: Visit; schedule: Schedule }) {
-  const t = scheduleTexts[v.locale];
-  const path = `report-schedules/${id}`;
-  return (
-    <>
-      {actionButton(v, `${path}/trigger`, t.trigger, { icon: "play" })}
-      {isActive
-        ? actionButton(v, `${path}/pause`, t.pause, { icon: "pause" })
-        : actionButton(v, `${path}/resume`, t.resume, { icon: "play" })}
-      {buttonLink(`${path}/edit`, commonTexts[v.locale].edit, { icon: "settings" })}
-      {deleteButton(v, `${path}/delete`, t.deleteConfirm(name))}
-    </>
-  );
-}
-
 function FactsCard({ v, schedule, templates, names }: {
   v: Visit;
   schedule: Schedule;
@@ -102,7 +100,7 @@ function FactsCard({ v, schedule, templates, names }: {
   const { templateId, lastExecutionId, lastStatus, lastDeliveryStatus, failuresInARow } = schedule;
   const lastRun = <Time v={v} at={schedule.lastRunAt} />;
   return (
-    <Card title={commonTexts[v.locale].details}>
+    <Card title={t.details}>
       {factList([
         [t.status, <ActivityBadge v={v} isActive={schedule.isActive} />],
         [
@@ -130,18 +128,6 @@ function FactsCard({ v, schedule, templates, names }: {
         [t.updated, <Time v={v} at={schedule.updatedAt} />],
       ])}
       <p class="hint">{t.permissionsNote}</p>
-    </Card>
-  );
-}
-
-function NextRuns({ v, schedule }: { v: Visit; schedule: Schedule }) {
-  const t = scheduleTexts[v.locale];
-  const { isActive, cronExpression, timeZoneId } = schedule;
-  return (
-    <Card title={t.nextRuns}>
-      {isActive
-        ? <RunTimes v={v} cron={cronExpression} zone={timeZoneId} />
-        : <p class="muted">{t.paused}</p>}
     </Card>
   );
 }
@@ -174,7 +160,6 @@ function DeliveryCard(
   );
 }
 
-/** The page of a schedule and its actions. */
 export const schedulePages: ConsolePage[] = [
   { path: "report-schedules/{id}", get: schedulePage },
   ...actionsOf("report-schedules/{id}", scheduleTexts, {
@@ -271,7 +256,6 @@ export const newSchedulePage = formPage({
   },
 });
 
-/** The form to edit a schedule. */
 export const editSchedulePage = formPage({
   path: "report-schedules/{id}/edit",
   async show(v, sent) {
@@ -316,15 +300,12 @@ async function templateChoice(v: Visit): Promise<View> {
     crumbs: [{ href: "report-schedules", label: t.schedules }],
     body: (
       <Card title={t.chooseReport}>
-        <ul>
-          {templates.map(({ templateId, displayName, description }) => (
-            <li>
-              <a href={`report-schedules/new?template=${encodeURIComponent(templateId)}`}>{displayName}</a>
-              {" "}
-              <span class="muted">{description}</span>
-            </li>
-          ))}
-        </ul>
+        {bulletList(templates, ({ templateId, displayName, description }) => (
+          <>
+            <a href={`report-schedules/new?template=${encodeURIComponent(templateId)}`}>{displayName}</a>{" "}
+            <span class="muted">{description}</span>
+          </>
+        ))}
       </Card>
     ),
   };
@@ -341,7 +322,7 @@ function scheduleForm(f: Fields, template: Template, targets: Target[]): View {
     title: id ? t.edit : t.newOf(template.displayName),
     crumbs: id ? [list, { href: here, label: f.value("name") }] : [list],
     action: id ? `${here}/edit` : creation,
-    submit: id ? undefined : commonTexts[v.locale].create,
+    submit: id ? undefined : t.create,
     inputs: [
       f.text("name", t.name),
       f.area("description", t.description, { rows: 2 }),

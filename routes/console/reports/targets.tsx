@@ -5,7 +5,7 @@ import { Card } from "../components/notice.tsx";
 import { pageTabs } from "../components/tabs.tsx";
 import { Badge, factList, Time } from "../components/values.tsx";
 import { shownOnce } from "../integration/shown_once.tsx";
-import { action, actionsOf, done, formPage, notDone, type Sent } from "../shared/actions.ts";
+import { action, actionsOf, done, formPage, notDone, sendTo, type Sent } from "../shared/actions.ts";
 import type { Answer } from "../shared/operations.ts";
 import {
   type ConsolePage,
@@ -70,7 +70,7 @@ function SecretCard({ v, secret }: { v: Visit; secret: Answer<"readReportWebhook
   return (
     <Card
       title={t.webhookSecret}
-      actions={actionButton(v, "report-targets/webhook-secret", t.rotate, {
+      actions={actionButton(v, "report-targets/webhook-secret", t.newSecret, {
         icon: "keys",
         confirm: t.rotateConfirm,
       })}
@@ -105,11 +105,11 @@ const newPage = formPage({
     const kind = kindOf(sent?.form ? field(sent.form, "kind") : v.query.get("kind"));
     return targetForm(v, sent, { kind, pathStyle: true }, null);
   },
-  async send(v, form) {
-    const body = { kind: kindOf(field(form, "kind")), ...bodyOf(form) };
-    const { id } = await v.api.call("createReportTarget", { body });
-    return done(`report-targets/${id}`, targetTexts[v.locale].created);
-  },
+  send: sendTo(
+    "createReportTarget",
+    (form) => ({ kind: kindOf(field(form, "kind")), ...bodyOf(form) }),
+    (v, { id }) => done(`report-targets/${id}`, targetTexts[v.locale].created),
+  ),
 });
 
 const targetPage = formPage({
@@ -118,11 +118,11 @@ const targetPage = formPage({
     const { value, etag } = await v.api.versioned("readReportTarget", { params: v.params });
     return targetForm(v, sent, { ...value, etag }, value);
   },
-  async send(v, form) {
-    const { params } = v;
-    await v.api.call("updateReportTarget", { params, body: bodyOf(form), ifMatch: field(form, "etag") });
-    return done(`report-targets/${params.id}`, targetTexts[v.locale].saved);
-  },
+  send: sendTo(
+    "updateReportTarget",
+    bodyOf,
+    (v, { id }) => done(`report-targets/${id}`, targetTexts[v.locale].saved),
+  ),
 });
 
 /** The values of the inputs of the target's kind. A secret that was left empty stays unchanged. */
@@ -193,7 +193,6 @@ function targetForm(
 const forManagers = (pages: ConsolePage[]): ConsolePage[] =>
   pages.map((page) => ({ ...page, permissions: ["manage:webhooks"] }));
 
-/** The pages of report targets. */
 export const targetPages: ConsolePage[] = forManagers([
   { path: "report-targets", get: targetsPage },
   { path: "report-targets/webhook-secret", post: rotate },

@@ -1,10 +1,10 @@
 import { buttonLink } from "../components/forms.tsx";
 import { actionsColumn, choicesOf } from "../components/list.tsx";
-import { type Column, dataTable } from "../components/table.tsx";
+import { dataTable } from "../components/table.tsx";
 import { Empty } from "../components/notice.tsx";
 import { Badge } from "../components/values.tsx";
 import { field, type View, type Visit } from "../shared/page.ts";
-import { formatName, readTargets, readTemplate, readTemplates, type Template } from "./model.tsx";
+import { formatName, readTargets, readTemplate, readTemplates } from "./model.tsx";
 import { reportTexts } from "./texts.ts";
 import { Fields, formView } from "../components/fields.tsx";
 import { done, formPage } from "../shared/actions.ts";
@@ -21,42 +21,37 @@ export async function templatesPage(v: Visit): Promise<View> {
       t.templatesCaption,
       templates,
       <Empty icon="reports" title={t.noTemplates}>{t.noTemplatesText}</Empty>,
-      columns(v),
+      [
+        {
+          head: t.report,
+          cell: ({ templateId, displayName, description, isGlobal }) => (
+            <>
+              <span class="row">
+                <a href={`reports/${encodeURIComponent(templateId)}`}>{displayName}</a>
+                {isGlobal && <Badge tone="idle">{t.allRows}</Badge>}
+              </span>
+              <span class="sub">{description}</span>
+            </>
+          ),
+        },
+        {
+          head: t.formats,
+          cell: ({ supportedFormats }) => supportedFormats.map(formatName).join(", "),
+          wideOnly: true,
+        },
+        {
+          head: t.parameters,
+          cell: ({ parameters }) => parameters.map(({ displayName }) => displayName).join(", "),
+          wideOnly: true,
+        },
+        actionsColumn(
+          v,
+          ({ templateId }) =>
+            buttonLink(`reports/${encodeURIComponent(templateId)}`, t.generate, { icon: "play" }),
+        ),
+      ],
     ),
   };
-}
-
-function columns(v: Visit): Column<Template>[] {
-  const t = reportTexts[v.locale];
-  return [
-    {
-      head: t.report,
-      cell: ({ templateId, displayName, description, isGlobal }) => (
-        <>
-          <span class="row">
-            <a href={`reports/${encodeURIComponent(templateId)}`}>{displayName}</a>
-            {isGlobal && <Badge tone="idle">{t.allRows}</Badge>}
-          </span>
-          <span class="sub">{description}</span>
-        </>
-      ),
-    },
-    {
-      head: t.formats,
-      cell: ({ supportedFormats }) => supportedFormats.map(formatName).join(", "),
-      wideOnly: true,
-    },
-    {
-      head: t.parameters,
-      cell: ({ parameters }) => parameters.map(({ displayName }) => displayName).join(", "),
-      wideOnly: true,
-    },
-    actionsColumn(
-      v,
-      ({ templateId }) =>
-        buttonLink(`reports/${encodeURIComponent(templateId)}`, t.generate, { icon: "play" }),
-    ),
-  ];
 }
 
 /** The form to generate a report. `?from=` fills it with the parameters of an earlier run. */

@@ -139,7 +139,6 @@ export const reportTexts = sectionTexts({
   // one run
   requestedBy: ["Requested by", "Pedido por"],
   started: ["Started", "Iniciado"],
-  duration: ["Duration", "Duração"],
   downloads: ["Downloads", "Descargas"],
   expires: ["Kept until", "Mantido até"],
   fileName: ["File name", "Nome do arquivo"],
@@ -177,7 +176,6 @@ export const reportTexts = sectionTexts({
   again: ["Generate again", "Gerar de novo"],
 });
 
-/** Texts of report schedules. */
 export const scheduleTexts = sectionTexts({
   schedules: ["Report schedules", "Agenda de relatórios"],
   caption: ["Schedules, newest first", "Agendamentos, os mais recentes primeiro"],
@@ -205,7 +203,6 @@ export const scheduleTexts = sectionTexts({
   resumed: ["The schedule runs again.", "O agendamento foi retomado."],
   triggered: ["The report was queued.", "O relatório foi colocado na fila."],
   deleted: ["The schedule was deleted.", "O agendamento foi excluído."],
-  recent: ["Latest runs", "Últimas execuções"],
   all: ["All runs", "Todas as execuções"],
 });
 
@@ -268,7 +265,6 @@ export const targetTexts = sectionTexts({
   ],
   secretCreated: ["Created", "Criado"],
   oldSecret: ["The previous secret also signs until", "O segredo anterior também assina até"],
-  rotate: ["New secret", "Novo segredo"],
   rotateConfirm: [
     "Create a new secret? The current one also signs for 24 hours.",
     "Criar um novo segredo? O atual também assina durante 24 horas.",
@@ -277,7 +273,6 @@ export const targetTexts = sectionTexts({
   back: ["Back to the targets", "Voltar aos destinos"],
 });
 
-/** Texts of the pages of document templates. */
 export const documentTemplateTexts = sectionTexts({
   title: ["Document templates", "Modelos de documentos"],
   caption: ["Document templates by slug and language", "Modelos de documentos por nome curto e idioma"],
@@ -303,7 +298,6 @@ export const documentTemplateTexts = sectionTexts({
     'The body shows a text with {{ t "key" }}, in the language of the document. Empty rows are removed.',
     'O corpo mostra um texto com {{ t "chave" }}, no idioma do documento. As linhas vazias são removidas.',
   ],
-  texts: ["Texts by language", "Textos por idioma"],
   requiredHint: [
     "Names separated by commas. A document without one of them is refused.",
     "Nomes separados por vírgulas. Um documento sem uma delas é recusado.",

@@ -38,7 +38,7 @@ async function searchPage(v: Visit): Promise<Outcome> {
     );
   }
   return {
-    title: t.title,
+    title: t.search,
     body: (
       <>
         <SearchForm v={v} action="search" label={t.hint} value={q} />

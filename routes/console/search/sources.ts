@@ -68,21 +68,10 @@ const asked = (name: string, q: string) => ({
   query: new URLSearchParams({ [name]: q, pageSize: String(SHOWN) }),
 });
 
-type Titles =
-  | "users"
-  | "invitations"
-  | "roles"
-  | "permissions"
-  | "suppressions"
-  | "files"
-  | "messages"
-  | "schedules"
-  | "templates"
-  | "documents"
-  | "apiKeys"
-  | "accounts"
-  | "clients"
-  | "webhooks";
+type SearchTexts = typeof searchTexts[Locale];
+type Titles = {
+  [Key in keyof SearchTexts]: SearchTexts[Key] extends string ? Key : never;
+}[keyof SearchTexts];
 
 /**
  * A source that an operation searches by its parameter `name`.

@@ -1,19 +1,13 @@
 import { sectionTexts } from "../shared/labels.ts";
 
-/** Texts of the search over the whole console. */
 export const searchTexts = sectionTexts({
-  title: ["Search", "Buscar"],
-  open: ["Search", "Buscar"],
   hint: ["Search by name, email, id or trace id", "Busque por nome, e-mail, id ou id de rastreamento"],
   keys: ["Ctrl K", "Ctrl K"],
   results: ["Results", "Resultados"],
-  pages: ["Pages", "Páginas"],
   things: ["With this id", "Com este id"],
   trace: ["Jobs of this trace", "Tarefas deste rastreamento"],
-  invitations: ["Invitations", "Convites"],
   suppressions: ["Suppressed addresses", "Endereços suprimidos"],
   jobTypes: ["Job types", "Tipos de tarefa"],
-  files: ["Files", "Arquivos"],
   messages: ["Messages", "Mensagens"],
   reports: ["Reports", "Relatórios"],
   schedules: ["Report schedules", "Agendamentos de relatórios"],
@@ -23,7 +17,6 @@ export const searchTexts = sectionTexts({
   accounts: ["Service accounts", "Contas de serviço"],
   clients: ["OpenID clients", "Clientes OpenID"],
   webhooks: ["Webhooks", "Webhooks"],
-  actions: ["Actions", "Ações"],
   retry: (reach: string) => [`Retry dead letters ${reach}`, `Repetir falhas definitivas ${reach}`],
   invite: (who: string) => [`Invite ${who || "a user"}`, `Convidar ${who || "um usuário"}`],
   recurring: ["Recurring jobs", "Tarefas recorrentes"],

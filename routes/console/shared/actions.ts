@@ -3,8 +3,8 @@ import { Problem } from "../../../domain/problems/problem.ts";
 import { Refusal, refusalOf, searchOf } from "./api.ts";
 import type { Locale } from "./languages.ts";
 import type { Undo } from "./looks.ts";
-import type { Answer, OperationId } from "./operations.ts";
-import { type ConsolePage, may, type Outcome, type View, type Visit } from "./page.ts";
+import type { Answer, Arguments, Input, OperationId } from "./operations.ts";
+import { type ConsolePage, field, may, type Outcome, type View, type Visit } from "./page.ts";
 
 /** A form that was sent and is shown again, usually because the API refused it. */
 export interface Sent {
@@ -113,6 +113,23 @@ export const formPage = ({ show, send, restarts, managedBy, ...page }: {
     }
   },
 });
+
+/** The body of an operation. */
+type BodyOf<Id extends OperationId> = Input<Id> extends { body?: infer B } ? B : never;
+
+/**
+ * The `send` of a form that one operation receives: it is called with the parameters of the page's path, `bodyOf` the form,
+ * and the ETag that the form has, if it has one.
+ */
+export const sendTo = <Id extends OperationId>(
+  operation: Id,
+  bodyOf: (form: FormData, v: Visit) => BodyOf<Id>,
+  result: (v: Visit, answer: Answer<Id>) => Outcome,
+) =>
+async (v: Visit, form: FormData): Promise<Outcome> => {
+  const input = { params: v.params, body: bodyOf(form, v), ifMatch: field(form, "etag") };
+  return result(v, await v.api.call(operation, ...[input] as unknown as Arguments<Id>));
+};
 
 /** Renders part of a page as the response to an htmx request. */
 export async function fragment(piece: Child): Promise<Response> {

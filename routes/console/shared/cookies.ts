@@ -70,32 +70,22 @@ export function readCookies(base: URL, headers: Headers, uiLocales: string | nul
 
 /** Formats Set-Cookie headers with the path and scheme of the deployment. */
 export function cookieWriter(base: URL) {
-  const write = (name: string, value: string, maxAgeSeconds: number | null) =>
-    setCookie(base, { name, value, path: "/console", sameSite: "Strict", maxAgeSeconds });
+  const write = (
+    name: string,
+    value: string,
+    maxAgeSeconds: number | null,
+    more: Partial<Parameters<typeof setCookie>[1]> = {},
+  ) => setCookie(base, { name, value, path: "/console", sameSite: "Strict", maxAgeSeconds, ...more });
   /** Lax, because clients send browsers to the provider from their own sites. Only `/oauth` gets it. */
   const provider = (value: string, maxAgeSeconds: number | null) =>
-    setCookie(base, { name: PROVIDER, value, path: "/oauth", sameSite: "Lax", maxAgeSeconds });
+    write(PROVIDER, value, maxAgeSeconds, { path: "/oauth", sameSite: "Lax" });
   return {
     session: (secret: string) => [write(SESSION, secret, null), provider(secret, null)],
-    setUp: (token: string) =>
-      setCookie(base, {
-        name: SET_UP,
-        value: token,
-        path: "/console/set-up",
-        sameSite: "Strict",
-        maxAgeSeconds: null,
-      }),
+    setUp: (token: string) => write(SET_UP, token, null, { path: "/console/set-up" }),
     device: (token: string) => write(DEVICE, token, DEVICE_SECONDS),
     noSession: () => [write(SESSION, "", 0), provider("", 0)],
     /** SameSite=Lax, because the browser returns from the provider's site. */
-    oidcStart: (secret: string) =>
-      setCookie(base, {
-        name: OIDC_START,
-        value: secret,
-        path: "/console",
-        sameSite: "Lax",
-        maxAgeSeconds: OIDC_START_SECONDS,
-      }),
+    oidcStart: (secret: string) => write(OIDC_START, secret, OIDC_START_SECONDS, { sameSite: "Lax" }),
     flash: (flash: Flash) => write(FLASH, flashText(flash), 60),
     changed: () => write(CHANGED, "1", CHANGED_SECONDS),
     noFlash: () => write(FLASH, "", 0),
@@ -103,15 +93,7 @@ export function cookieWriter(base: URL) {
       write(`steward_${name}`, value, PREFERENCE_SECONDS),
     dismissed: (names: Iterable<string>) => write(DISMISSED, [...names].join("."), PREFERENCE_SECONDS),
     /** For the console's script, which replaces `{zone}`. */
-    timeZone: () =>
-      setCookie(base, {
-        name: TIME_ZONE,
-        value: "{zone}",
-        path: "/console",
-        sameSite: "Strict",
-        maxAgeSeconds: PREFERENCE_SECONDS,
-        isReadable: true,
-      }),
+    timeZone: () => write(TIME_ZONE, "{zone}", PREFERENCE_SECONDS, { isReadable: true }),
   };
 }
 

@@ -4,8 +4,7 @@ import { list, period, text, timeColumn } from "../../components/list.tsx";
 import { periodOf } from "../../components/date_inputs.ts";
 import { AuditSentence } from "../../components/audit_sentence.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
-import type { Column } from "../../components/table.tsx";
-import { Badge, CopyValue, shortId, Time } from "../../components/values.tsx";
+import { Badge, bulletList, CopyValue, shortId, Time } from "../../components/values.tsx";
 import { EMPTY_PAGE, type Page, searchOf } from "../../shared/api.ts";
 import type { Row } from "../../shared/operations.ts";
 import type { View, Visit } from "../../shared/page.ts";
@@ -65,7 +64,23 @@ export async function auditPage(v: Visit): Promise<View> {
           {found && found.length > 1 && <Candidates v={v} users={found} />}
         </>
       ),
-      columns: columns(v, names),
+      // The columns of CSV.
+      columns: [
+        timeColumn(v, t.at, "at"),
+        { head: t.action, cell: ({ action }) => action },
+        { head: t.change, cell: (entry) => <AuditSentence v={v} entry={entry} /> },
+        {
+          head: t.user,
+          cell: ({ actorId, actorEmail, serviceAccount }) => actorEmail ?? serviceAccount ?? actorId,
+        },
+        { head: t.targetType, cell: ({ targetType }) => targetType },
+        { head: t.targetId, cell: ({ targetId }) => targetId },
+        { head: t.tenant, cell: (entry) => tenantOf(entry, names) },
+        { head: t.address, cell: ({ ip }) => ip },
+        { head: t.trace, cell: ({ traceId }) => traceId },
+        { head: t.before, cell: ({ before }) => before ? JSON.stringify(before) : null },
+        { head: t.after, cell: ({ after }) => after ? JSON.stringify(after) : null },
+      ],
       show: (entries) => (
         <ol class="audit" aria-label={t.caption}>
           {entries.map((entry) => (
@@ -77,27 +92,6 @@ export async function auditPage(v: Visit): Promise<View> {
       ),
     }),
   };
-}
-
-/** The columns of CSV. */
-function columns(v: Visit, names: Map<string, string>): Column<Entry>[] {
-  const t = auditTexts[v.locale];
-  return [
-    timeColumn(v, t.at, "at"),
-    { head: t.action, cell: ({ action }) => action },
-    { head: t.change, cell: (entry) => <AuditSentence v={v} entry={entry} /> },
-    {
-      head: t.user,
-      cell: ({ actorId, actorEmail, serviceAccount }) => actorEmail ?? serviceAccount ?? actorId,
-    },
-    { head: t.targetType, cell: ({ targetType }) => targetType },
-    { head: t.targetId, cell: ({ targetId }) => targetId },
-    { head: t.tenant, cell: (entry) => tenantOf(entry, names) },
-    { head: t.address, cell: ({ ip }) => ip },
-    { head: t.trace, cell: ({ traceId }) => traceId },
-    { head: t.before, cell: ({ before }) => before ? JSON.stringify(before) : null },
-    { head: t.after, cell: ({ after }) => after ? JSON.stringify(after) : null },
-  ];
 }
 
 /** The name of the tenant of a change, or the end of its id if the viewer may not see it. */
@@ -112,19 +106,17 @@ async function findActors(v: Visit, actor: string): Promise<FoundUser[] | undefi
 }
 
 function Candidates({ v, users }: { v: Visit; users: FoundUser[] }) {
-  const t = auditTexts[v.locale];
+  const { whichPerson } = auditTexts[v.locale];
   return (
-    <Card title={t.whichPerson}>
-      <ul class="bare-list" aria-label={t.whichPerson}>
-        {users.map((user) => (
-          <li>
-            <a href={`audit${searchOf({ ...Object.fromEntries(v.query), actor: user.email, page: null })}`}>
-              {userName(user)}
-            </a>{" "}
-            <span class="muted">{user.email}</span>
-          </li>
-        ))}
-      </ul>
+    <Card title={whichPerson}>
+      {bulletList(users, (user) => (
+        <>
+          <a href={`audit${searchOf({ ...Object.fromEntries(v.query), actor: user.email, page: null })}`}>
+            {userName(user)}
+          </a>{" "}
+          <span class="muted">{user.email}</span>
+        </>
+      ), { look: "bare-list", label: whichPerson })}
     </Card>
   );
 }
@@ -290,18 +282,11 @@ function Value({ v, value, comparedTo, isNew = false }: {
       : <>{String(value)}</>;
   }
   if (value.length === 0) return <span class="muted">–</span>;
-  return (
-    <ul class="bare-list">
-      {value.map((item) => {
-        const differs = comparedTo !== null && !comparedTo.includes(item);
-        if (!differs) return <li>{String(item)}</li>;
-        return (
-          <li>
-            {isNew ? <ins>{String(item)}</ins> : <del>{String(item)}</del>}
-            <span class="sr-only">{` ${isNew ? t.added : t.removed}`}</span>
-          </li>
-        );
-      })}
-    </ul>
-  );
+  return bulletList(value, (item) =>
+    comparedTo === null || comparedTo.includes(item) ? String(item) : (
+      <>
+        {isNew ? <ins>{String(item)}</ins> : <del>{String(item)}</del>}
+        <span class="sr-only">{` ${isNew ? t.added : t.removed}`}</span>
+      </>
+    ), { look: "bare-list" });
 }

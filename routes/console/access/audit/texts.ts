@@ -25,8 +25,6 @@ export const auditTexts = sectionTexts({
   ],
   changes: counted(["field", "fields"], ["campo", "campos"]),
   field: ["Field", "Campo"],
-  before: ["Before", "Antes"],
-  after: ["After", "Depois"],
   diffOf: (action: string) => [`Changes of ${action}`, `Alterações de ${action}`],
   added: ["added", "acrescentado"],
   removed: ["removed", "retirado"],

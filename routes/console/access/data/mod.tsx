@@ -116,11 +116,11 @@ function EraseCard({ v, at, name, sent, hint, isTenant = false }: {
   const t = dataTexts[v.locale];
   const f = new Fields(v, sent, isTenant ? "eraseTenant" : "eraseUser");
   return (
-    <Card title={isTenant ? t.eraseTenant : t.eraseUser}>
+    <Card title={t.erase}>
       <Form
         fields={f}
         action={`${at}/data`}
-        submit={isTenant ? t.eraseTenant : t.eraseUser}
+        submit={t.erase}
         intro={hint}
         confirm={t.eraseConfirm(name)}
       >

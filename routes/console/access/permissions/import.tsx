@@ -1,6 +1,6 @@
 import { buttonLink, CheckField, CsrfField, FileField, FormRefusal } from "../../components/forms.tsx";
 import { Card, Notice, type Tone } from "../../components/notice.tsx";
-import { type Column, dataTable } from "../../components/table.tsx";
+import { dataTable } from "../../components/table.tsx";
 import { statisticList } from "../../components/statistics.tsx";
 import { Badge, number } from "../../components/values.tsx";
 import { formPage, type Sent } from "../../shared/actions.ts";
@@ -10,12 +10,11 @@ import { field, type View, type Visit } from "../../shared/page.ts";
 import { permissionTexts } from "./texts.ts";
 
 type Result = Answer<"importPermissionFile">;
-type ImportedRow = Result["rows"][number];
 
 /** Size limit: the preview page carries the file's content in its form, so that exactly the previewed file is imported. */
 const MAX_PREVIEW_BYTES = 2 * 1024 * 1024;
 const ROWS_SHOWN = 200;
-const TONES: Record<ImportedRow["outcome"], Tone> = {
+const TONES: Record<Result["rows"][number]["outcome"], Tone> = {
   Created: "ok",
   Updated: "info",
   Unchanged: "idle",
@@ -28,7 +27,6 @@ const crumbs = (v: Visit) => [{ href: "permissions", label: permissionTexts[v.lo
 export const importTemplate = async (v: Visit): Promise<Response> =>
   await v.api.answer("readImportTemplate", { query: { format: v.query.get("format") } });
 
-/** The form to choose a file. */
 function chooseFile(v: Visit, sent: Sent | null): View {
   const t = permissionTexts[v.locale];
   return {
@@ -48,7 +46,7 @@ function chooseFile(v: Visit, sent: Sent | null): View {
           <CheckField label={t.upsert} name="upsert" hint={t.upsertHint} />
           <p class="hint">{t.previewHint}</p>
           <div class="row">
-            <button type="submit" class="button primary" name="do" value="preview">{t.preview}</button>
+            <button type="submit" class="button primary" name="do" value="preview">{t.checkFile}</button>
           </div>
         </form>
         <p class="row">
@@ -104,7 +102,7 @@ function previewView(v: Visit, result: Result, file: File, content: string): Vie
           <code>{file.name}</code> {failed > 0 && t.failing(failed)}
         </Notice>
         {statisticList(v, [
-          [t.total, total],
+          [t.rows, total],
           [t.Created, created, { tone: "ok" }],
           [t.Updated, updated, { tone: "info" }],
           [t.Unchanged, unchanged],
@@ -125,18 +123,13 @@ function previewView(v: Visit, result: Result, file: File, content: string): Vie
           {buttonLink("permissions/import", t.another)}
         </form>
         {rows.length > ROWS_SHOWN && <p class="muted">{t.firstRows(ROWS_SHOWN, rows.length)}</p>}
-        {dataTable(t.rowsCaption, rows.slice(0, ROWS_SHOWN), null, columns(v))}
+        {dataTable(t.rowsCaption, rows.slice(0, ROWS_SHOWN), null, [
+          { head: t.row, align: "end", cell: ({ row }) => number(v, row) },
+          { head: t.code, cell: ({ code }) => code === null ? "–" : <code>{code}</code> },
+          { head: t.result, cell: ({ outcome }) => <Badge tone={TONES[outcome]}>{t[outcome]}</Badge> },
+          { head: t.problems, cell: ({ errors }) => errors.join("; ") },
+        ])}
       </>
     ),
   };
-}
-
-function columns(v: Visit): Column<ImportedRow>[] {
-  const t = permissionTexts[v.locale];
-  return [
-    { head: t.row, align: "end", cell: ({ row }) => number(v, row) },
-    { head: t.code, cell: ({ code }) => code === null ? "–" : <code>{code}</code> },
-    { head: t.result, cell: ({ outcome }) => <Badge tone={TONES[outcome]}>{t[outcome]}</Badge> },
-    { head: t.problems, cell: ({ errors }) => errors.join("; ") },
-  ];
 }

@@ -1,12 +1,11 @@
-import { done, formPage, type Sent } from "../../shared/actions.ts";
-import { type ConsolePage, field, fieldsIn, may, type View, type Visit } from "../../shared/page.ts";
+import { done, formPage, sendTo, type Sent } from "../../shared/actions.ts";
+import { type ConsolePage, fieldsIn, may, type View, type Visit } from "../../shared/page.ts";
 import { importPage, importTemplate } from "./import.tsx";
 import { permissionTexts } from "./texts.ts";
 import { actionButton, buttonLink, FilterBar } from "../../components/forms.tsx";
 import { actionsColumn, choice, search } from "../../components/list.tsx";
 import { type Column, dataTable, EmptyList, LivePart, Pager } from "../../components/table.tsx";
 import { Badge, number } from "../../components/values.tsx";
-import { commonTexts } from "../../shared/common_texts.ts";
 import { translateBuiltin } from "../../shared/translations.ts";
 import type { Row } from "../../shared/operations.ts";
 import { Fields, formView } from "../../components/fields.tsx";
@@ -16,11 +15,11 @@ const newPermissionPage = formPage({
   path: "permissions/new",
   permissions: ["create:permissions"],
   show: (v, sent) => permissionForm(v, sent, null),
-  async send(v, form) {
-    const body = fieldsIn(form, "code", "description", "category");
-    const { code } = await v.api.call("createPermission", { body });
-    return done("permissions", permissionTexts[v.locale].wasCreated(code));
-  },
+  send: sendTo(
+    "createPermission",
+    (form) => fieldsIn(form, "code", "description", "category"),
+    (v, { code }) => done("permissions", permissionTexts[v.locale].wasCreated(code)),
+  ),
 });
 
 /** The form of an existing permission. The code cannot be changed. */
@@ -32,11 +31,11 @@ const editPermissionPage = formPage({
     const { value, etag } = await v.api.versioned("readPermission", { params: v.params });
     return await permissionForm(v, sent, { ...value, etag });
   },
-  async send(v, form) {
-    const body = fieldsIn(form, "description", "category");
-    await v.api.call("updatePermission", { params: v.params, body, ifMatch: field(form, "etag") });
-    return done("permissions", permissionTexts[v.locale].saved);
-  },
+  send: sendTo(
+    "updatePermission",
+    (form) => fieldsIn(form, "description", "category"),
+    (v) => done("permissions", permissionTexts[v.locale].saved),
+  ),
 });
 
 /** @param stored the existing permission; null for a new one */
@@ -46,13 +45,12 @@ async function permissionForm(
   stored: { id: string; code: string; etag: string } | null,
 ): Promise<View> {
   const t = permissionTexts[v.locale];
-  const { create, save } = commonTexts[v.locale];
   const { items } = await v.api.call("suggestCategories", { query: { limit: 50 } });
   const f = new Fields(v, sent, "createPermission", { ...stored });
   return formView(f, {
     title: stored ? t.editOf(stored.code) : t.newPermission,
     crumbs: [{ href: "permissions", label: t.permissions }],
-    submit: stored ? save : create,
+    submit: stored ? undefined : t.create,
     inputs: [
       !stored && f.text("code", t.code, { hint: t.codeHint }),
       f.text("category", t.category, { suggestions: items.map(({ category }) => category) }),
@@ -82,15 +80,11 @@ const defaultRolesPage = formPage({
       ),
     });
   },
-  async send(v, form) {
-    const roles = form.getAll("roles").map(String);
-    const { code } = await v.api.call("setDefaultRoles", {
-      params: v.params,
-      body: { roles },
-      ifMatch: field(form, "etag"),
-    });
-    return done("permissions", permissionTexts[v.locale].defaultRolesSaved(code));
-  },
+  send: sendTo(
+    "setDefaultRoles",
+    (form) => ({ roles: form.getAll("roles").map(String) }),
+    (v, { code }) => done("permissions", permissionTexts[v.locale].defaultRolesSaved(code)),
+  ),
 });
 
 type Category = Row<"readPermissionCatalog">;
@@ -110,7 +104,7 @@ async function permissionsPage(v: Visit): Promise<View> {
   const filters = [
     search(t.search),
     choice("category", t.category, categories),
-    choice("reach", t.scope, { Tenant: t.Tenant, Platform: t.Platform }),
+    choice("reach", t.scope, { Tenant: t.Tenant, Platform: t.allTenants }),
     choice("isSystem", t.origin, { true: t.builtin, false: t.custom }),
   ];
   return {
@@ -163,7 +157,7 @@ function catalogTable(v: Visit, categories: Category[]) {
       cell: ({ isSystem, reach }) => (
         <span class="row">
           <Badge tone={isSystem ? "idle" : "info"}>{isSystem ? t.builtin : t.custom}</Badge>
-          {reach === "Platform" && <Badge tone="warn">{t.Platform}</Badge>}
+          {reach === "Platform" && <Badge tone="warn">{t.allTenants}</Badge>}
         </span>
       ),
     },
@@ -178,7 +172,16 @@ function catalogTable(v: Visit, categories: Category[]) {
     <>
       {hasDefaultRoles(v, permission) &&
         buttonLink(`permissions/${permission.id}/default-roles`, t.defaultRoles)}
-      {isChangeable(v, permission) && <RowActions v={v} permission={permission} />}
+      {isChangeable(v, permission) && (
+        <span class="row end">
+          {may(v.viewer, "update:permissions") && buttonLink(`permissions/${permission.id}`, t.edit)}
+          {may(v.viewer, "delete:permissions") &&
+            actionButton(v, `permissions/${permission.id}/delete`, t.remove, {
+              tone: "danger",
+              confirm: t.deleteConfirm(permission.code),
+            })}
+        </span>
+      )}
     </>
   ));
   const hasActions = may(v.viewer, "update:permissions") || may(v.viewer, "delete:permissions");
@@ -195,21 +198,6 @@ function catalogTable(v: Visit, categories: Category[]) {
   );
 }
 
-function RowActions({ v, permission: { id, code } }: { v: Visit; permission: Permission }) {
-  const s = commonTexts[v.locale];
-  return (
-    <span class="row end">
-      {may(v.viewer, "update:permissions") && buttonLink(`permissions/${id}`, s.edit)}
-      {may(v.viewer, "delete:permissions") &&
-        actionButton(v, `permissions/${id}/delete`, s.remove, {
-          tone: "danger",
-          confirm: permissionTexts[v.locale].deleteConfirm(code),
-        })}
-    </span>
-  );
-}
-
-/** Pages of built-in permissions and of the tenant's custom permissions. */
 export const permissionsPages: ConsolePage[] = [
   { path: "permissions", permissions: ["read:permissions"], get: permissionsPage },
   newPermissionPage,

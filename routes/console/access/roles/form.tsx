@@ -1,11 +1,10 @@
 import { problem } from "../../../../domain/problems/problem.ts";
-import { Fields, Form } from "../../components/fields.tsx";
+import { Fields, formView } from "../../components/fields.tsx";
 import { buttonLink, CsrfField, SEARCH_LENGTH } from "../../components/forms.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
 import { Badge } from "../../components/values.tsx";
-import { done, formPage } from "../../shared/actions.ts";
+import { done, formPage, sendTo } from "../../shared/actions.ts";
 import { translateBuiltin } from "../../shared/translations.ts";
-import { commonTexts } from "../../shared/common_texts.ts";
 import type { Answer, Row } from "../../shared/operations.ts";
 import { field, fieldsIn, may, type View, type Visit } from "../../shared/page.ts";
 import { RoleEffect } from "../users/role_effect.tsx";
@@ -21,22 +20,20 @@ export const newRolePage = formPage({
   permissions: ["create:roles"],
   async show(v, sent) {
     const f = new Fields(v, sent, "createRole");
-    const { create } = commonTexts[v.locale];
-    return {
+    return formView(f, {
       title: roleTexts[v.locale].newRoleIn(v.viewer.tenant?.name ?? ""),
       crumbs: roleCrumbs(v),
       scripts: ["filter.js"],
-      body: (
-        <Form fields={f} action="roles/new" submit={create} back="roles" stacked>
-          <RoleFields f={f} held={[]} catalog={await readCatalog(v)} />
-        </Form>
-      ),
-    };
+      submit: roleTexts[v.locale].create,
+      stacked: true,
+      inputs: <RoleFields f={f} held={[]} catalog={await readCatalog(v)} />,
+    });
   },
-  async send(v, form) {
-    const { id, name, tenantName } = await v.api.call("createRole", { body: bodyOf(form) });
-    return done(`roles/${id}`, roleTexts[v.locale].wasCreated(name, tenantName));
-  },
+  send: sendTo(
+    "createRole",
+    bodyOf,
+    (v, { id, name, tenantName }) => done(`roles/${id}`, roleTexts[v.locale].wasCreated(name, tenantName)),
+  ),
 });
 
 /** The form of an existing role. For a built-in role, a notice that it cannot be changed. */
@@ -50,19 +47,10 @@ export const editRolePage = formPage({
     const [grants, catalog] = await Promise.all([readGrants(v, role.id), readCatalog(v)]);
     const held = grants.map(({ id }) => id);
     const f = new Fields(v, sent, "createRole", { ...role, permissionIds: held, etag });
-    const back = `roles/${role.id}`;
-    return {
-      title: t.edit,
-      crumbs: roleCrumbs(v, role),
-      scripts: ["filter.js"],
-      body: role.isSystemRole
-        ? <Notice tone="info">{t.builtinNote}</Notice>
-        : (
-          <Form fields={f} action={`${back}/edit`} back={back} stacked>
-            <RoleFields f={f} held={held} catalog={catalog} />
-          </Form>
-        ),
-    };
+    const head = { title: t.edit, crumbs: roleCrumbs(v, role), scripts: ["filter.js"] };
+    if (role.isSystemRole) return { ...head, body: <Notice tone="info">{t.builtinNote}</Notice> };
+    const inputs = <RoleFields f={f} held={held} catalog={catalog} />;
+    return formView(f, { ...head, stacked: true, inputs });
   },
   async send(v, form) {
     const { params } = v;
@@ -155,7 +143,6 @@ const isReviewed = (form: FormData): boolean => field(form, REVIEWED) === "true"
 /** Shows whom a changed role affects before it is saved. The button that saves names the number of users. */
 function reviewView(v: Visit, form: FormData, preview: Preview): View {
   const t = roleTexts[v.locale];
-  const common = commonTexts[v.locale];
   const { affectedCount } = preview;
   const back = `roles/${v.params.id}`;
   const name = field(form, "name");
@@ -171,9 +158,9 @@ function reviewView(v: Visit, form: FormData, preview: Preview): View {
           {kept.map(([key, value]) => <input type="hidden" name={key} value={String(value)} />)}
           <input type="hidden" name={REVIEWED} value="true" />
           <button type="submit" class="button primary">
-            {affectedCount > 0 ? t.saveFor(affectedCount) : common.save}
+            {affectedCount > 0 ? t.saveFor(affectedCount) : t.save}
           </button>
-          {buttonLink(`${back}/edit`, common.cancel)}
+          {buttonLink(`${back}/edit`, t.cancel)}
         </form>
       </>
     ),

@@ -14,7 +14,7 @@ import { roleTexts } from "./texts.ts";
 import { buttonLink, deleteButton } from "../../components/forms.tsx";
 import { choice, linkColumn, list, search, timeColumn } from "../../components/list.tsx";
 import { statisticList } from "../../components/statistics.tsx";
-import { Codes, CopyValue, factList, number, Time } from "../../components/values.tsx";
+import { bulletList, Codes, CopyValue, factList, number, Time } from "../../components/values.tsx";
 import { translateBuiltin } from "../../shared/translations.ts";
 import { Card, Empty, Notice } from "../../components/notice.tsx";
 import { Icon } from "../../components/icons.tsx";
@@ -40,7 +40,19 @@ async function rolePage(v: Visit): Promise<View> {
   return {
     title: role.name,
     crumbs: roleCrumbs(v),
-    actions: <Actions v={v} role={role} />,
+    actions: (
+      <>
+        {may(v.viewer, "read:users") &&
+          buttonLink(`audit?targetType=role&targetId=${role.id}`, t.history, { icon: "audit" })}
+        {!role.isSystemRole && may(v.viewer, "update:roles") && may(v.viewer, "read:permissions") &&
+          buttonLink(`roles/${role.id}/edit`, t.edit, { tone: "primary" })}
+        {!role.isSystemRole && role.userCount === 0 && may(v.viewer, "delete:roles") &&
+          deleteButton(v, `roles/${role.id}/delete`, t.deleteConfirm(role.name), {
+            label: t.deleteRole,
+            confirmLabel: t.deleteNamed(role.name),
+          })}
+      </>
+    ),
     body: (
       <>
         {role.isSystemRole && (
@@ -94,14 +106,10 @@ function Holders({ v, role, users, href }: { v: Visit; role: Role; users: Holder
       title={t.holders}
       actions={userCount > users.length && buttonLink(href, t.allHolders(number(v, userCount)))}
     >
-      {users.length === 0 ? <p class="muted">{t.noHolders}</p> : (
-        <ul class="row tags" aria-label={t.holders}>
-          {users.map((user) => (
-            <li>
-              <a href={`users/${user.id}`} title={user.email}>{userName(user)}</a>
-            </li>
-          ))}
-        </ul>
+      {users.length === 0 ? <p class="muted">{t.noHolders}</p> : bulletList(
+        users,
+        (user) => <a href={`users/${user.id}`} title={user.email}>{userName(user)}</a>,
+        { look: "row tags", label: t.holders },
       )}
       {userCount > 0 && !role.isSystemRole && may(v.viewer, "delete:roles") && (
         <p class="hint">{t.stillHeld(userCount)}</p>
@@ -118,32 +126,13 @@ function HeldPermissions({ v, category, held }: { v: Visit; category: Category; 
         {category.category}{" "}
         <span class="muted">{roleTexts[v.locale].ofCount(mine.length, category.permissionCount)}</span>
       </h3>
-      <ul class="bare-list">
-        {mine.map(({ code, description }) => (
-          <li>
-            <code>{code}</code>
-            {description && <span class="sub">{description}</span>}
-          </li>
-        ))}
-      </ul>
+      {bulletList(mine, ({ code, description }) => (
+        <>
+          <code>{code}</code>
+          {description && <span class="sub">{description}</span>}
+        </>
+      ), { look: "bare-list" })}
     </section>
-  );
-}
-
-function Actions({ v, role }: { v: Visit; role: Role }) {
-  const t = roleTexts[v.locale];
-  return (
-    <>
-      {may(v.viewer, "read:users") &&
-        buttonLink(`audit?targetType=role&targetId=${role.id}`, t.history, { icon: "audit" })}
-      {!role.isSystemRole && may(v.viewer, "update:roles") && may(v.viewer, "read:permissions") &&
-        buttonLink(`roles/${role.id}/edit`, t.edit, { tone: "primary" })}
-      {!role.isSystemRole && role.userCount === 0 && may(v.viewer, "delete:roles") &&
-        deleteButton(v, `roles/${role.id}/delete`, t.deleteConfirm(role.name), {
-          label: t.deleteRole,
-          confirmLabel: t.deleteNamed(role.name),
-        })}
-    </>
   );
 }
 
@@ -236,14 +225,16 @@ async function matrixPage(v: Visit): Promise<View> {
                         <th scope="row" title={description ?? undefined}>
                           <code>{code}</code>
                         </th>
-                        {roles.items.map((role, at) => (
-                          <Mark
-                            held={grants[at]?.has(id) ?? false}
-                            label={grants[at]?.has(id)
-                              ? t.gives(role.name, code)
-                              : t.givesNot(role.name, code)}
-                          />
-                        ))}
+                        {roles.items.map(({ name }, at) => {
+                          const held = grants[at]?.has(id);
+                          const label = held ? t.gives(name, code) : t.givesNot(name, code);
+                          return (
+                            <td class={held ? "mark held" : "mark"} title={label}>
+                              {held ? <Icon name="check" /> : <span aria-hidden="true">·</span>}
+                              <span class="sr-only">{label}</span>
+                            </td>
+                          );
+                        })}
                       </tr>
                     ))}
                   </tbody>
@@ -256,16 +247,8 @@ async function matrixPage(v: Visit): Promise<View> {
   };
 }
 
-const Mark = ({ held, label }: { held: boolean; label: string }) => (
-  <td class={held ? "mark held" : "mark"} title={label}>
-    {held ? <Icon name="check" /> : <span aria-hidden="true">·</span>}
-    <span class="sr-only">{label}</span>
-  </td>
-);
-
 const READ = ["read:roles"];
 
-/** Pages of the roles of the viewer's tenant. */
 export const rolesPages: ConsolePage[] = [
   { path: "roles", permissions: READ, get: rolesPage },
   newRolePage,

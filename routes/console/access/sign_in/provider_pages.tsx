@@ -1,13 +1,12 @@
 import type { Child } from "hono/jsx";
-import { Fields, Form } from "../../components/fields.tsx";
+import { Fields, formView } from "../../components/fields.tsx";
 import { actionButton, buttonLink, deleteButton } from "../../components/forms.tsx";
 import { namedChoices } from "../../components/list.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
 import { dataTable } from "../../components/table.tsx";
 import { CopyValue, exactDay, factList, Time } from "../../components/values.tsx";
-import { actionsOf, done, formPage, type Sent } from "../../shared/actions.ts";
+import { actionsOf, done, formPage, sendTo, type Sent } from "../../shared/actions.ts";
 import { roleChoices } from "../../shared/access_queries.ts";
-import { commonTexts } from "../../shared/common_texts.ts";
 import type { Answer } from "../../shared/operations.ts";
 import { type ConsolePage, field, optionalField, type View, type Visit } from "../../shared/page.ts";
 import { providerTexts } from "./texts.ts";
@@ -21,15 +20,15 @@ type Provider = Answer<"readSignInProvider">;
  */
 export const signInPages = (at: string): ConsolePage[] => {
   const one = `${at}/providers/{id}`;
-  const toOne = (id: string | undefined) => `${at}/providers/${id}`;
   const pages: ConsolePage[] = [
     formPage({
       path: at,
       show: (v, sent) => signInPage(v, at, sent),
-      async send(v, form) {
-        await v.api.call("addSignInDomain", { body: { name: field(form, "name") } });
-        return done(at, providerTexts[v.locale].domainAdded);
-      },
+      send: sendTo(
+        "addSignInDomain",
+        (form) => ({ name: field(form, "name") }),
+        (v) => done(at, providerTexts[v.locale].domainAdded),
+      ),
     }),
     formPage({
       path: `${at}/providers/new`,
@@ -38,11 +37,11 @@ export const signInPages = (at: string): ConsolePage[] => {
           kind: v.query.get("kind") === "Saml" ? "Saml" : "Oidc",
           values: { satisfiesSecondFactor: true },
         }),
-      async send(v, form) {
-        const kind = field(form, "kind");
-        const { id } = await v.api.call("createSignInProvider", { body: { kind, ...bodyOf(form) } });
-        return done(toOne(id), providerTexts[v.locale].providerCreated);
-      },
+      send: sendTo(
+        "createSignInProvider",
+        (form) => ({ kind: field(form, "kind"), ...bodyOf(form) }),
+        (v, { id }) => done(`${at}/providers/${id}`, providerTexts[v.locale].providerCreated),
+      ),
     }),
     { path: one, get: (v) => providerPage(v, at) },
     formPage({
@@ -58,15 +57,11 @@ export const signInPages = (at: string): ConsolePage[] => {
           values: { ...values, ...claims, claimedEmail: claims.email, certificates: pem, etag },
         });
       },
-      async send(v, form) {
-        const { params } = v;
-        await v.api.call("updateSignInProvider", {
-          params,
-          body: bodyOf(form),
-          ifMatch: field(form, "etag"),
-        });
-        return done(toOne(params.id), providerTexts[v.locale].saved);
-      },
+      send: sendTo(
+        "updateSignInProvider",
+        bodyOf,
+        (v, { id }) => done(`${at}/providers/${id}`, providerTexts[v.locale].saved),
+      ),
     }),
     {
       path: `${one}/test`,
@@ -96,8 +91,9 @@ const crumbsOf = (v: Visit, at: string) => {
 async function providerPage(v: Visit, at: string): Promise<View> {
   const t = providerTexts[v.locale];
   const provider = await v.api.act("readSignInProvider", v);
-  const { kind, name, service, claims } = provider;
-  const yesOrNo = (isSo: boolean) => isSo ? commonTexts[v.locale].yes : commonTexts[v.locale].no;
+  const { id, kind, name, isEnabled, service, claims } = provider;
+  const here = `${at}/providers/${id}`;
+  const yesOrNo = (isSo: boolean) => isSo ? t.yes : t.no;
   const copy = (label: string, value: string | null): [string, Child] | null =>
     value === null ? null : [label, <CopyValue v={v} value={value} />];
   const addresses: [name: string, value: string | null][] = [
@@ -110,7 +106,15 @@ async function providerPage(v: Visit, at: string): Promise<View> {
     title: name,
     crumbs: crumbsOf(v, at),
     scope: v.viewer.tenant?.name,
-    actions: <Actions v={v} at={at} provider={provider} />,
+    actions: (
+      <>
+        {isComplete(provider) && actionButton(v, `${here}/test`, t.test, { icon: "lock" })}
+        {isEnabled && actionButton(v, `${here}/disable`, t.disable, { confirm: t.disableConfirm(name) })}
+        {!isEnabled && isComplete(provider) && actionButton(v, `${here}/enable`, t.enable)}
+        {buttonLink(`${here}/edit`, t.edit, { tone: "primary" })}
+        {deleteButton(v, `${here}/delete`, t.deleteConfirm(name))}
+      </>
+    ),
     body: (
       <>
         {!isComplete(provider) && <Notice tone="info">{t.incomplete}</Notice>}
@@ -155,21 +159,6 @@ const isComplete = ({ kind, issuer, clientId, entityId, signInUrl, certificates 
     ? issuer !== null && clientId !== null
     : entityId !== null && signInUrl !== null && certificates.length > 0;
 
-function Actions({ v, at, provider }: { v: Visit; at: string; provider: Provider }) {
-  const t = providerTexts[v.locale];
-  const { id, name, isEnabled } = provider;
-  const here = `${at}/providers/${id}`;
-  return (
-    <>
-      {isComplete(provider) && actionButton(v, `${here}/test`, t.test, { icon: "lock" })}
-      {isEnabled && actionButton(v, `${here}/disable`, t.disable, { confirm: t.disableConfirm(name) })}
-      {!isEnabled && isComplete(provider) && actionButton(v, `${here}/enable`, t.enable)}
-      {buttonLink(`${here}/edit`, t.edit, { tone: "primary" })}
-      {deleteButton(v, `${here}/delete`, t.deleteConfirm(name))}
-    </>
-  );
-}
-
 /** The form of a provider. Who may not see the roles changes neither the role nor the claim that gives roles. */
 async function providerForm(
   v: Visit,
@@ -182,12 +171,14 @@ async function providerForm(
   const roles = await roleChoices(v, v.viewer.tenant?.id ?? "");
   const here = v.params.id ? `${at}/providers/${v.params.id}` : at;
   const isNew = name === undefined;
-  return {
+  return formView(f, {
     title: isNew ? (kind === "Oidc" ? t.newOidc : t.newSaml) : t.edit,
     crumbs: [...crumbsOf(v, at), ...isNew ? [] : [{ href: here, label: name }]],
     scope: v.viewer.tenant?.name,
-    body: (
-      <Form fields={f} submit={isNew ? t.createProvider : undefined} back={here} stacked>
+    submit: isNew ? t.createProvider : undefined,
+    stacked: true,
+    inputs: (
+      <>
         <input type="hidden" name="kind" value={kind} />
         <Card title={t.connection}>
           {isNew && <p class="muted">{t.newIntro}</p>}
@@ -216,7 +207,7 @@ async function providerForm(
         <Card title={t.users}>
           {f.check("createsUsers", t.createsUsers, t.createsUsersHint)}
           {roles.length > 0 &&
-            f.select("roleId", t.newUsersRole, namedChoices(roles), { any: t.noRole })}
+            f.select("roleId", t.newUsersRole, namedChoices(roles), { any: t.none })}
           {f.check("satisfiesSecondFactor", t.satisfiesSecondFactor)}
         </Card>
         <Card title={t.claims}>
@@ -230,9 +221,9 @@ async function providerForm(
               : <input type="hidden" name="groups" value={f.value("groups")} />}
           </div>
         </Card>
-      </Form>
+      </>
     ),
-  };
+  });
 }
 
 /** The members of a provider in a form. The form of who may not see the roles has no `roleId`. */

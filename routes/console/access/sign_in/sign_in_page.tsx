@@ -10,7 +10,7 @@ import { Person, userNames } from "../../components/user_names.tsx";
 import { CopyValue, factList } from "../../components/values.tsx";
 import { shownOnce } from "../../integration/shown_once.tsx";
 import { findPeople, roleChoices } from "../../shared/access_queries.ts";
-import { actionsOf, done, formPage, notDone, type Sent } from "../../shared/actions.ts";
+import { actionsOf, done, formPage, notDone, sendTo, type Sent } from "../../shared/actions.ts";
 import type { Row } from "../../shared/operations.ts";
 import { type ConsolePage, field, may, type View, type Visit } from "../../shared/page.ts";
 import { providerTexts, signInTexts } from "./texts.ts";
@@ -238,14 +238,14 @@ export const directoryPages: ConsolePage[] = [
         inputs: [f.text("displayName", t.group, { hint: t.groupHint }), f.check("isGroup", t.isGroup)],
       });
     },
-    async send(v, form) {
-      const body = {
+    send: sendTo(
+      "mapScimGroup",
+      (form) => ({
         displayName: field(form, "displayName") || null,
         isGroup: field(form, "isGroup") === "true",
-      };
-      await v.api.call("mapScimGroup", { params: v.params, body });
-      return done(PATH, signInTexts[v.locale].groupSaved);
-    },
+      }),
+      (v) => done(PATH, signInTexts[v.locale].groupSaved),
+    ),
   }),
 ];
 
@@ -334,7 +334,7 @@ export const registrationPage = formPage({
       inputs: [
         f.select("mode", t.mode, labelled(MODES, t)),
         f.area("domains", t.domains, { rows: 3, hint: t.domainsHint }),
-        f.select("roleId", t.newUsersRole, roles, { any: t.noRole }),
+        f.select("roleId", t.newUsersRole, roles, { any: t.none }),
       ],
     });
     return {
@@ -348,15 +348,13 @@ export const registrationPage = formPage({
       ),
     };
   },
-  async send(v, form) {
-    await v.api.call("updateRegistrationSettings", {
-      body: {
-        mode: field(form, "mode"),
-        domains: field(form, "domains").split(/[\s,;]+/).filter(Boolean),
-        roleId: field(form, "roleId") || null,
-      },
-      ifMatch: field(form, "etag"),
-    });
-    return done("tenants/registration", signInTexts[v.locale].registrationSaved);
-  },
+  send: sendTo(
+    "updateRegistrationSettings",
+    (form) => ({
+      mode: field(form, "mode"),
+      domains: field(form, "domains").split(/[\s,;]+/).filter(Boolean),
+      roleId: field(form, "roleId") || null,
+    }),
+    (v) => done("tenants/registration", signInTexts[v.locale].registrationSaved),
+  ),
 });

@@ -5,7 +5,15 @@ import { choice, hidden, labelled, list, search, timeColumn } from "../../compon
 import { Card, Empty } from "../../components/notice.tsx";
 import { statisticList } from "../../components/statistics.tsx";
 import { type Column, dataTable, LivePart, Pager } from "../../components/table.tsx";
-import { Badge, CopyValue, factList, number, Time, timelineFact } from "../../components/values.tsx";
+import {
+  ActiveBadge,
+  Badge,
+  CopyValue,
+  factList,
+  number,
+  Time,
+  timelineFact,
+} from "../../components/values.tsx";
 import { switcherTexts } from "../../scope/texts.ts";
 import { hasUserData, managesAllTenants, managesAllUsers, tenantNames } from "../../shared/access_queries.ts";
 import { orNull, searchOf } from "../../shared/api.ts";
@@ -83,7 +91,7 @@ function columns(v: Visit, parents: Map<string, string> | null): Column<Tenant>[
   return [
     { head: t.tenant, sort: "name", cell: ({ id, name }) => <a href={`tenants/${id}`}>{name}</a> },
     { head: t.type, sort: "type", cell: ({ type }) => <span class="nowrap">{t[type]}</span> },
-    { head: t.status, cell: ({ isActive }) => <TenantStatus v={v} isActive={isActive} /> },
+    { head: t.status, cell: ({ isActive }) => <ActiveBadge v={v} isActive={isActive} /> },
     ...parents
       ? [{
         head: t.parent,
@@ -160,7 +168,7 @@ function Node({ v, tenant }: { v: Visit; tenant: Tenant }) {
       <span class="row">
         <a href={`tenants/${tenant.id}`}>{tenant.name}</a>
         {tenant.type !== "Standard" && <Badge tone="info">{tenantTexts[v.locale][tenant.type]}</Badge>}
-        {!tenant.isActive && <TenantStatus v={v} isActive={false} />}
+        {!tenant.isActive && <ActiveBadge v={v} isActive={false} />}
       </span>
       <Capacity v={v} tenant={tenant} />
     </div>
@@ -184,12 +192,15 @@ export async function tenantPage(v: Visit): Promise<View> {
       <>
         <Card>
           {factList([
-            [t.status, <TenantStatus v={v} isActive={tenant.isActive} />],
+            [t.status, <ActiveBadge v={v} isActive={tenant.isActive} />],
             [t.type, t[tenant.type]],
             [t.users, <Capacity v={v} tenant={tenant} />],
             [t.secondFactor, tenant.requireSecondFactor ? t.secondFactorRequired : t.secondFactorOptional],
             [t.actAs, t[tenant.actAs]],
-            ...parentTenantId === null ? [] : [parentFact(v, parentTenantId, names)],
+            parentTenantId !== null && [
+              t.parent,
+              <a href={`tenants/${parentTenantId}`}>{names.get(parentTenantId) ?? parentTenantId}</a>,
+            ],
             [t.created, <Time v={v} at={tenant.createdAt} />],
             [t.changed, <Time v={v} at={tenant.updatedAt} />],
             [t.tenantId, <CopyValue v={v} value={tenant.id} />],
@@ -216,11 +227,6 @@ export async function tenantPage(v: Visit): Promise<View> {
     ),
   };
 }
-
-const parentFact = (v: Visit, id: string, names: Map<string, string>): [string, Child] => [
-  tenantTexts[v.locale].parent,
-  <a href={`tenants/${id}`}>{names.get(id) ?? id}</a>,
-];
 
 function Actions({ v, tenant }: { v: Visit; tenant: Tenant }) {
   const t = tenantTexts[v.locale];
@@ -300,12 +306,6 @@ function Capacity({ v, tenant }: { v: Visit; tenant: Tenant }) {
     </span>
   );
 }
-
-/** Active or inactive, as a coloured label. */
-const TenantStatus = ({ v, isActive }: { v: Visit; isActive: boolean }) =>
-  isActive
-    ? <Badge tone="ok">{tenantTexts[v.locale].active}</Badge>
-    : <Badge tone="idle">{tenantTexts[v.locale].inactive}</Badge>;
 
 /** The breadcrumb of a tenant's pages. */
 export const tenantCrumbs = (v: Visit, tenant?: Tenant): { href: string; label: string }[] => [

@@ -2,8 +2,7 @@ import { Fields, formView } from "../../components/fields.tsx";
 import type { Choice } from "../../components/forms.tsx";
 import { labelled } from "../../components/list.tsx";
 import { managesAllTenants, tenantChoices } from "../../shared/access_queries.ts";
-import { done, formPage } from "../../shared/actions.ts";
-import { commonTexts } from "../../shared/common_texts.ts";
+import { done, formPage, sendTo } from "../../shared/actions.ts";
 import { type ConsolePage, field, type Visit } from "../../shared/page.ts";
 import { mayCreate, tenantCrumbs, tenantPage, tenantsPage } from "./list.tsx";
 import { tenantTexts } from "./texts.ts";
@@ -14,6 +13,14 @@ const limitOf = (form: FormData): number | string | null => {
   const text = field(form, "maxUsers");
   return text === "" ? null : /^\d{1,15}$/.test(text) ? Number(text) : text;
 };
+
+/** What the forms of a new and of an existing tenant have in common. */
+const bodyOf = (form: FormData) => ({
+  name: field(form, "name"),
+  maxUsers: limitOf(form),
+  requireSecondFactor: field(form, "requireSecondFactor") === "true",
+  actAs: field(form, "actAs"),
+});
 
 /** The form of a new tenant: any tenant, or a child of the viewer's group. */
 const newTenantPage = formPage({
@@ -29,7 +36,7 @@ const newTenantPage = formPage({
     return formView(f, {
       title: t.newTenant,
       crumbs: tenantCrumbs(v),
-      submit: commonTexts[v.locale].create,
+      submit: t.create,
       inputs: [
         f.text("name", t.name),
         mayCreate(v) === "anywhere" && f.select("type", t.type, types, { hint: t.typeHint }),
@@ -39,19 +46,15 @@ const newTenantPage = formPage({
       ],
     });
   },
-  async send(v, form) {
-    const { id, name } = await v.api.call("createTenant", {
-      body: {
-        name: field(form, "name"),
-        type: field(form, "type") || "Standard",
-        parentTenantId: field(form, "parentTenantId") || null,
-        maxUsers: limitOf(form),
-        requireSecondFactor: field(form, "requireSecondFactor") === "true",
-        actAs: field(form, "actAs"),
-      },
-    });
-    return done(`tenants/${id}`, tenantTexts[v.locale].wasCreated(name));
-  },
+  send: sendTo(
+    "createTenant",
+    (form) => ({
+      ...bodyOf(form),
+      type: field(form, "type") || "Standard",
+      parentTenantId: field(form, "parentTenantId") || null,
+    }),
+    (v, { id, name }) => done(`tenants/${id}`, tenantTexts[v.locale].wasCreated(name)),
+  ),
 });
 
 /** The form of an existing tenant. Only viewers who manage all tenants can change its group. */
@@ -75,21 +78,14 @@ const editTenantPage = formPage({
       ],
     });
   },
-  async send(v, form) {
-    const { params } = v;
-    const parentTenantId = field(form, "parentTenantId") || null;
-    const moved = form.has("parentTenantId") ? { parentTenantId } : {};
-    const requireSecondFactor = field(form, "requireSecondFactor") === "true";
-    const body = {
-      name: field(form, "name"),
-      maxUsers: limitOf(form),
-      requireSecondFactor,
-      actAs: field(form, "actAs"),
-      ...moved,
-    };
-    await v.api.call("updateTenant", { params, body, ifMatch: field(form, "etag") });
-    return done(`tenants/${params.id}`, tenantTexts[v.locale].saved);
-  },
+  send: sendTo(
+    "updateTenant",
+    (form) => ({
+      ...bodyOf(form),
+      ...form.has("parentTenantId") && { parentTenantId: field(form, "parentTenantId") || null },
+    }),
+    (v, { id }) => done(`tenants/${id}`, tenantTexts[v.locale].saved),
+  ),
 });
 
 function limitInput(f: Fields) {
@@ -116,7 +112,7 @@ async function groupChoices(v: Visit): Promise<Choice[]> {
 
 function parentInput(f: Fields, groups: Choice[]) {
   const t = tenantTexts[f.v.locale];
-  const more = managesAllTenants(f.v) ? { hint: t.parentHint, any: t.noParent } : {};
+  const more = managesAllTenants(f.v) ? { hint: t.parentHint, any: t.none } : {};
   return f.select("parentTenantId", t.parent, groups, more);
 }
 
@@ -133,7 +129,6 @@ const activation = (verb: "activate" | "deactivate"): ConsolePage => ({
   },
 });
 
-/** Pages of the tenants the viewer can access. */
 export const tenantsPages: ConsolePage[] = [
   { path: "tenants", permissions: READ, get: tenantsPage },
   { path: "tenants/usage", permissions: ["read:tenants"], get: usagePage },

@@ -3,8 +3,16 @@ import { actionButton, buttonLink, deleteButton } from "../../components/forms.t
 import { actionsColumn, timeColumn } from "../../components/list.tsx";
 import { Card, Empty } from "../../components/notice.tsx";
 import { cellOf, type Column, dataTable } from "../../components/table.tsx";
-import { Badge, Codes, CopyValue, factList, Time, timelineFact } from "../../components/values.tsx";
-import { commonTexts } from "../../shared/common_texts.ts";
+import {
+  ActiveBadge,
+  Badge,
+  bulletList,
+  Codes,
+  CopyValue,
+  factList,
+  Time,
+  timelineFact,
+} from "../../components/values.tsx";
 import type { Row } from "../../shared/operations.ts";
 import { may, mayInFiles, type View, type Visit } from "../../shared/page.ts";
 import { hasUserData, managesAllUsers, userName } from "../../shared/access_queries.ts";
@@ -21,17 +29,22 @@ export async function userPage(v: Visit): Promise<View> {
   const t = userTexts[v.locale];
   const { value: user } = await readUser(v);
   const isSelf = user.id === v.viewer.userId;
-  const common = commonTexts[v.locale];
   const { id } = user;
   const byUser = { params: { userId: id } };
+  const isIn = v.viewer.tenant !== null;
   const mayChange = managesAllUsers(v) || may(v.viewer, "update:users");
-  const [links, permissions, sessions, activity] = await Promise.all([
+  const [links, permissions, sessions, messages, files] = await Promise.all([
     managesAllUsers(v)
       ? v.api.call("listUserTenantsAnywhere", { params: { id } })
       : v.api.call("listUserTenants", byUser),
-    v.viewer.tenant && may(v.viewer, "read:users") ? orNull(v.api.call("listUserPermissions", byUser)) : null,
+    isIn && may(v.viewer, "read:users") ? orNull(v.api.call("listUserPermissions", byUser)) : null,
     mayChange ? readSessions(v, id) : null,
-    readActivity(v, id),
+    isIn && may(v.viewer, "send:notifications")
+      ? orNull(v.api.call("listNotifications", { query: { userId: id, pageSize: NEWEST, ...everywhere(v) } }))
+      : null,
+    isIn && mayInFiles(v.viewer, "read:files")
+      ? orNull(v.api.call("listFiles", { query: { createdBy: id, pageSize: NEWEST } }))
+      : null,
   ]);
   return {
     title: userName(user),
@@ -44,8 +57,8 @@ export async function userPage(v: Visit): Promise<View> {
             [t.status, cellOf(statusColumn(v), user)],
             [t.email, <CopyValue v={v} value={user.email} />],
             [t.phone, user.phoneNumber],
-            [t.secondFactor, user.hasSecondFactor ? common.yes : common.no],
-            [t.lastSignIn, user.lastLoginAt ? <Time v={v} at={user.lastLoginAt} /> : common.never],
+            [t.secondFactor, user.hasSecondFactor ? t.yes : t.no],
+            [t.lastSignIn, user.lastLoginAt ? <Time v={v} at={user.lastLoginAt} /> : t.never],
             [t.created, <Time v={v} at={user.createdAt} />],
             [t.changed, <Time v={v} at={user.updatedAt} />],
             [t.apps, user.appIds.length > 0 ? user.appIds.join(", ") : null],
@@ -61,8 +74,8 @@ export async function userPage(v: Visit): Promise<View> {
               : <Codes codes={permissions} label={t.permissionsCaption} />}
           </Card>
         )}
-        {activity.messages && <Messages v={v} userId={id} messages={activity.messages} />}
-        {activity.files && <Files v={v} userId={id} files={activity.files} />}
+        {messages && <Messages v={v} userId={id} messages={messages} />}
+        {files && <Files v={v} userId={id} files={files} />}
         {sessions && <SessionsCard v={v} user={user} sessions={sessions} />}
         {mayChange && !sessions && (
           <Card title={t.sessions}>
@@ -156,22 +169,18 @@ function LinksCard({ v, user, links }: { v: Visit; user: AnyUser; links: UserLin
     {
       head: t.roles,
       cell: ({ roles, tenantId }) =>
-        roles.length === 0 ? <span class="muted">{t.noRoles}</span> : (
-          <ul class="row tags">
-            {roles.map(({ id, name }) => (
-              <li>
-                {tenantId === v.viewer.tenant?.id && may(v.viewer, "read:roles")
-                  ? <a href={`roles/${id}`}>{name}</a>
-                  : name}
-              </li>
-            ))}
-          </ul>
+        roles.length === 0 ? <span class="muted">{t.noRoles}</span> : bulletList(
+          roles,
+          ({ id, name }) =>
+            tenantId === v.viewer.tenant?.id && may(v.viewer, "read:roles")
+              ? <a href={`roles/${id}`}>{name}</a>
+              : name,
+          { look: "row tags" },
         ),
     },
     {
       head: t.linkState,
-      cell: ({ isActive }) =>
-        isActive ? <Badge tone="ok">{t.linkActive}</Badge> : <Badge tone="idle">{t.linkInactive}</Badge>,
+      cell: ({ isActive }) => <ActiveBadge v={v} isActive={isActive} />,
     },
     { head: t.externalId, cell: ({ externalId }) => externalId ?? "–", wideOnly: true },
     timeColumn(v, t.created, "createdAt", { wideOnly: true }),
@@ -234,26 +243,6 @@ function SessionsCard({ v, user, sessions }: { v: Visit; user: AnyUser; sessions
 
 /** Number of messages and files that are shown. */
 const NEWEST = 5;
-
-/** The newest messages to a user in the scope, and files in the viewer's tenant; null: the viewer may not see them. */
-interface Activity {
-  messages: Page<Summary> | null;
-  files: Page<File> | null;
-}
-
-/** Reads the newest messages to a user and the newest files that the user uploaded. */
-async function readActivity(v: Visit, userId: string): Promise<Activity> {
-  const isIn = v.viewer.tenant !== null;
-  const [messages, files] = await Promise.all([
-    isIn && may(v.viewer, "send:notifications")
-      ? orNull(v.api.call("listNotifications", { query: { userId, pageSize: NEWEST, ...everywhere(v) } }))
-      : null,
-    isIn && mayInFiles(v.viewer, "read:files")
-      ? orNull(v.api.call("listFiles", { query: { createdBy: userId, pageSize: NEWEST } }))
-      : null,
-  ]);
-  return { messages, files };
-}
 
 /** The newest messages that the user received, with a link to the whole list. */
 function Messages({ v, userId, messages }: { v: Visit; userId: string; messages: Page<Summary> }) {

@@ -3,7 +3,6 @@ import { Fields, formView } from "../../components/fields.tsx";
 import { CheckField } from "../../components/forms.tsx";
 import { tenantInput } from "../../components/tenant_input.tsx";
 import { done, formPage } from "../../shared/actions.ts";
-import { commonTexts } from "../../shared/common_texts.ts";
 import { field, fieldsIn } from "../../shared/page.ts";
 import { managesAllUsers, type RoleChoice, roleChoices } from "../../shared/access_queries.ts";
 import { readUser, userCrumbs } from "./model.tsx";
@@ -33,7 +32,7 @@ export const newUserPage = formPage({
     return formView(f, {
       title: t.newUser,
       crumbs: userCrumbs(v),
-      submit: commonTexts[v.locale].create,
+      submit: t.create,
       action: "users/new",
       above: everywhere && (
         <form method="get" action="users/new" class="form">
@@ -71,7 +70,6 @@ export const newUserPage = formPage({
   },
 });
 
-/** The form of an existing user. */
 export const editUserPage = formPage({
   path: "users/{id}/edit",
   permissions: ["update:users", "manage:all-users"],

@@ -5,7 +5,7 @@ import { Card, Notice, type Tone } from "../../components/notice.tsx";
 import { type Column, dataTable, LivePart } from "../../components/table.tsx";
 import { Badge, bytes, factList, number, Time } from "../../components/values.tsx";
 import { UploadForm } from "../../files/upload.tsx";
-import { done, formPage } from "../../shared/actions.ts";
+import { done, formPage, sendTo } from "../../shared/actions.ts";
 import { orNull, Refusal } from "../../shared/api.ts";
 import type { Answer } from "../../shared/operations.ts";
 import { type ConsolePage, field, may, mayInFiles, type View, type Visit } from "../../shared/page.ts";
@@ -60,7 +60,7 @@ async function importsPage(v: Visit): Promise<View> {
         below: [[t.dryRun, ({ dryRun }) => dryRun && <Badge tone="idle">{t.dryRun}</Badge>]],
       },
       {
-        head: t.imported,
+        head: t.users,
         cell: (row) => countsOf(v, row),
         csv: ({ created }) => String(created),
         below: [
@@ -73,13 +73,6 @@ async function importsPage(v: Visit): Promise<View> {
     ],
   });
 }
-
-const importStatus = (v: Visit, row: UserImport) => (
-  <span class="row">
-    {importStates.badge(v, row.status)}
-    {row.dryRun && <Badge tone="idle">{userTexts[v.locale].dryRun}</Badge>}
-  </span>
-);
 
 const countsOf = (v: Visit, { created, updated, unchanged, failed }: UserImport): string =>
   userTexts[v.locale].importCounts(
@@ -114,12 +107,18 @@ async function importPage(v: Visit): Promise<View> {
             })}
         >
           {factList([
-            [t.status, importStatus(v, found)],
+            [
+              t.status,
+              <span class="row">
+                {importStates.badge(v, status)}
+                {dryRun && <Badge tone="idle">{t.dryRun}</Badge>}
+              </span>,
+            ],
             [t.rows, total === null ? null : number(v, total)],
-            [t.imported, countsOf(v, found)],
+            [t.users, countsOf(v, found)],
             seesFiles &&
             [t.result, resultFileId && <a href={`files/${resultFileId}`}>{t.resultFile}</a>],
-            seesFiles && [t.sourceFile, <a href={`files/${fileId}`}>{t.openFile}</a>],
+            seesFiles && [t.file, <a href={`files/${fileId}`}>{t.openFile}</a>],
             starter && [t.importedBy, <a href={`users/${starter.id}`}>{userName(starter)}</a>],
             [t.importStartedAt, <Time v={v} at={found.createdAt} />],
             [t.finished, found.finishedAt && <Time v={v} at={found.finishedAt} />],
@@ -152,12 +151,11 @@ const newImportPage = formPage({
       body: isChosen ? await chosenFile(v, f, fileId) : await chooseFile(v, f),
     };
   },
-  async send(v, form) {
-    const { importId } = await v.api.call("startUserImport", {
-      body: { fileId: field(form, "fileId"), dryRun: form.get("dryRun") === "true" },
-    });
-    return done(`user-imports/${importId}`, userTexts[v.locale].importStarted);
-  },
+  send: sendTo(
+    "startUserImport",
+    (form) => ({ fileId: field(form, "fileId"), dryRun: form.get("dryRun") === "true" }),
+    (v, { importId }) => done(`user-imports/${importId}`, userTexts[v.locale].importStarted),
+  ),
 });
 
 /** The form that uploads a file, and the uploaded files. */
@@ -176,7 +174,7 @@ async function chooseFile(v: Visit, f: Fields) {
     <Form fields={f} action="user-imports/new" submit={t.checkFile} back="user-imports">
       <input type="hidden" name="dryRun" value="true" />
       {choices.length > 0
-        ? f.select("fileId", t.sourceFile, choices, { hint: t.fileHint })
+        ? f.select("fileId", t.file, choices, { hint: t.fileHint })
         : f.text("fileId", t.fileId, { hint: t.fileHint })}
     </Form>
   );
@@ -214,7 +212,7 @@ async function chosenFile(v: Visit, f: Fields, fileId: string) {
   return (
     <LivePart v={v} id="import-file" {...isMoving ? { everySeconds: REFRESH_SECONDS } : {}}>
       <Card>
-        {file && factList([[t.chosenFile, file.fileName], [t.size, bytes(v, file.sizeBytes)]])}
+        {file && factList([[t.file, file.fileName], [t.size, bytes(v, file.sizeBytes)]])}
         {isMoving && <Notice tone="info">{t.fileScanning}</Notice>}
         {file && !isMoving && file.status !== "Available" && (
           <Notice tone="bad">
@@ -257,7 +255,7 @@ function ImportRows({ v, found, preview }: {
     cell: (row) => row.outcome && <Outcome v={v} outcome={row.outcome} dryRun={found.dryRun} />,
   };
   const shown: Column<Row>[] = [
-    { head: t.rowNumber, cell: ({ row }) => number(v, row) },
+    { head: t.row, cell: ({ row }) => number(v, row) },
     ...columns.map((name): Column<Row> => ({ head: name, cell: ({ values }) => values[name] || "–" })),
     ...isComplete ? [outcome] : [],
   ];
@@ -267,7 +265,7 @@ function ImportRows({ v, found, preview }: {
       {isComplete && (
         <Card title={t.failedRows}>
           {dataTable(t.failedRows, failures, <p class="muted">{t.noFailedRows}</p>, [
-            { head: t.rowNumber, cell: ({ row }) => number(v, row) },
+            { head: t.row, cell: ({ row }) => number(v, row) },
             { head: t.email, cell: ({ email }) => email ?? "–" },
             { head: t.error, cell: ({ error }) => errorText(v, error) },
           ])}

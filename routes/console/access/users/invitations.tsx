@@ -2,7 +2,7 @@ import { actionButton, buttonLink } from "../../components/forms.tsx";
 import { Fields, formView } from "../../components/fields.tsx";
 import { actionsColumn, choice, listView, text, timeColumn } from "../../components/list.tsx";
 import { Time } from "../../components/values.tsx";
-import { action, actionsOf, done, formPage } from "../../shared/actions.ts";
+import { action, actionsOf, done, formPage, sendTo } from "../../shared/actions.ts";
 import { Refusal } from "../../shared/api.ts";
 import type { Row } from "../../shared/operations.ts";
 import { type ConsolePage, fieldsIn, may, type View, type Visit } from "../../shared/page.ts";
@@ -70,7 +70,20 @@ async function invitationsPage(v: Visit): Promise<View> {
           },
         },
         timeColumn(v, t.validUntil, "expiresAt", { wideOnly: true }),
-        actionsColumn(v, (row) => mayInvite && <Actions v={v} row={row} />),
+        actionsColumn(
+          v,
+          ({ id, email, status }) =>
+            mayInvite && (status === "Pending" || status === "Expired") && (
+              <span class="row end">
+                {actionButton(v, `invitations/${id}/resend`, t.resend, { confirm: t.resendConfirm(email) })}
+                {actionButton(v, `invitations/${id}/revoke`, t.revoke, {
+                  tone: "danger",
+                  confirm: t.revokeInvitationConfirm(email),
+                  confirmLabel: t.revokeInvitationNamed,
+                })}
+              </span>
+            ),
+        ),
       ];
     },
   });
@@ -84,21 +97,6 @@ async function countResends(v: Visit, rows: Invitation[]): Promise<Map<string, n
     return [id, (await v.api.call("readAuditLog", { query })).totalCount];
   });
   return new Map(await Promise.all(counts));
-}
-
-function Actions({ v, row: { id, email, status } }: { v: Visit; row: Invitation }) {
-  const t = userTexts[v.locale];
-  if (status !== "Pending" && status !== "Expired") return null;
-  return (
-    <span class="row end">
-      {actionButton(v, `invitations/${id}/resend`, t.resend, { confirm: t.resendConfirm(email) })}
-      {actionButton(v, `invitations/${id}/revoke`, t.revokeInvitation, {
-        tone: "danger",
-        confirm: t.revokeInvitationConfirm(email),
-        confirmLabel: t.revokeInvitationNamed,
-      })}
-    </span>
-  );
 }
 
 /** The form that invites a person to the viewer's tenant. */
@@ -125,15 +123,14 @@ const invitePage = formPage({
       ],
     });
   },
-  async send(v, form) {
-    const { email } = await v.api.call("inviteUser", {
-      body: {
-        ...fieldsIn(form, "email", "firstName", "lastName"),
-        roleIds: form.getAll("roleIds").map(String),
-      },
-    });
-    return done("invitations", userTexts[v.locale].invited(email));
-  },
+  send: sendTo(
+    "inviteUser",
+    (form) => ({
+      ...fieldsIn(form, "email", "firstName", "lastName"),
+      roleIds: form.getAll("roleIds").map(String),
+    }),
+    (v, { email }) => done("invitations", userTexts[v.locale].invited(email)),
+  ),
 });
 
 export const invitationPages: ConsolePage[] = [

@@ -34,22 +34,18 @@ export const linksPage = formPage({
         [`active-${tenantId}`, isActive],
       ])),
     });
-    const back = `users/${user.id}`;
     const tenants = links.map(({ tenantId, tenantName }) => ({ value: tenantId, label: tenantName }));
-    return {
+    return formView(f, {
       title: t.editLinks,
       crumbs: userCrumbs(v, user),
-      body: (
-        <Form fields={f} action={`${back}/links`} back={back} stacked>
-          <Notice tone="info">{t.linksHint}</Notice>
-          {links.map((link, at) => <LinkCard f={f} link={link} roles={roles[at] ?? []} />)}
-          {links.length > 1 && (
-            <Card>{f.select("default", t.isDefault, tenants, { any: t.keepDefault })}</Card>
-          )}
-          {links.length === 0 && <Empty icon="tenants" title={t.noLinks}>{t.noLinksText}</Empty>}
-        </Form>
-      ),
-    };
+      stacked: true,
+      inputs: [
+        <Notice tone="info">{t.linksHint}</Notice>,
+        links.map((link, at) => <LinkCard f={f} link={link} roles={roles[at] ?? []} />),
+        links.length > 1 && <Card>{f.select("default", t.isDefault, tenants, { any: t.keepDefault })}</Card>,
+        links.length === 0 && <Empty icon="tenants" title={t.noLinks}>{t.noLinksText}</Empty>,
+      ],
+    });
   },
   async send(v, form) {
     const chosen = field(form, "default");

@@ -1,7 +1,6 @@
 import { rolesAfterMove } from "../../../../domain/access/roles/role_preview.ts";
 import { buttonLink, SelectField } from "../../components/forms.tsx";
 import { choice, list, namedChoices, search, text, timeColumn } from "../../components/list.tsx";
-import type { Column } from "../../components/table.tsx";
 import { Badge, Time } from "../../components/values.tsx";
 import {
   hasUserData,
@@ -11,7 +10,6 @@ import {
   userName,
 } from "../../shared/access_queries.ts";
 import { orNull, type Page } from "../../shared/api.ts";
-import { commonTexts } from "../../shared/common_texts.ts";
 import { counted, defineTexts } from "../../shared/languages.ts";
 import { may, rowActions, type View, type Visit } from "../../shared/page.ts";
 import { type AnyUser, setActive, statusColumn, UserTabs } from "./model.tsx";
@@ -49,7 +47,34 @@ export async function usersPage(v: Visit): Promise<View> {
         text("externalId", t.externalId, { maxlength: 200 }),
       ],
       bulk: userActions,
-      columns: columns(v, names),
+      columns: [
+        {
+          head: t.user,
+          sort: "email",
+          cell: (user) => (
+            <>
+              <a href={`users/${user.id}`}>{userName(user)}</a>{" "}
+              {user.id === v.viewer.userId && <Badge tone="info">{t.isYou}</Badge>}
+            </>
+          ),
+          csv: userName,
+          below: [[t.email, (user) => (v.collect || userName(user) !== user.email) && user.email]],
+        },
+        statusColumn(v),
+        everywhere ? { head: t.tenants, cell: ({ tenants = [] }) => tenantsCell(v, tenants, names) } : {
+          head: t.roles,
+          cell: ({ roles = [] }) =>
+            roles.length > 0 ? roles.join(", ") : <span class="muted">{t.noRoles}</span>,
+        },
+        {
+          head: t.lastSignIn,
+          sort: "lastLoginAt",
+          cell: ({ lastLoginAt }) =>
+            lastLoginAt ? <Time v={v} at={lastLoginAt} /> : <span class="muted">{t.never}</span>,
+          wideOnly: true,
+        },
+        timeColumn(v, t.created, "createdAt", { sort: "createdAt", wideOnly: true }),
+      ],
     }),
   };
 }
@@ -78,45 +103,7 @@ async function roleNames(v: Visit): Promise<string[]> {
   return (roles ?? []).map(({ name }) => name);
 }
 
-function columns(v: Visit, names: Map<string, string>): Column<AnyUser>[] {
-  const t = userTexts[v.locale];
-  return [
-    {
-      head: t.user,
-      sort: "email",
-      cell: (user) => (
-        <>
-          <a href={`users/${user.id}`}>{userName(user)}</a>{" "}
-          {user.id === v.viewer.userId && <Badge tone="info">{t.isYou}</Badge>}
-        </>
-      ),
-      csv: userName,
-      below: [[t.email, (user) => (v.collect || userName(user) !== user.email) && user.email]],
-    },
-    statusColumn(v),
-    managesAllUsers(v)
-      ? { head: t.tenants, cell: ({ tenants = [] }) => <Tenants v={v} links={tenants} names={names} /> }
-      : {
-        head: t.roles,
-        cell: ({ roles = [] }) =>
-          roles.length > 0 ? roles.join(", ") : <span class="muted">{t.noRoles}</span>,
-      },
-    {
-      head: t.lastSignIn,
-      sort: "lastLoginAt",
-      cell: ({ lastLoginAt }) =>
-        lastLoginAt
-          ? <Time v={v} at={lastLoginAt} />
-          : <span class="muted">{commonTexts[v.locale].never}</span>,
-      wideOnly: true,
-    },
-    timeColumn(v, t.created, "createdAt", { sort: "createdAt", wideOnly: true }),
-  ];
-}
-
-function Tenants(
-  { v, links, names }: { v: Visit; links: NonNullable<AnyUser["tenants"]>; names: Map<string, string> },
-) {
+function tenantsCell(v: Visit, links: NonNullable<AnyUser["tenants"]>, names: Map<string, string>) {
   const t = userTexts[v.locale];
   if (links.length === 0) return <span class="muted">{t.noTenants}</span>;
   const named = links.flatMap(({ tenantId }) => names.get(tenantId) ?? []).slice(0, 3);
@@ -134,7 +121,6 @@ const texts = defineTexts({
 
 const CHANGE = ["update:users", "manage:all-users"];
 
-/** The actions on many users. */
 export const userActions = rowActions<AnyUser>({
   activate: {
     label: ["Activate", "Ativar"],

@@ -29,7 +29,6 @@ const activation = (verb: "activate" | "deactivate"): ConsolePage => ({
   },
 });
 
-/** Pages of users, their tenants, roles and sessions. */
 export const usersPages: ConsolePage[] = [
   { path: "users", permissions: READ, get: usersPage, bulk: userActions },
   newUserPage,

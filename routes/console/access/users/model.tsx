@@ -1,6 +1,6 @@
 import type { Column } from "../../components/table.tsx";
 import { pageTabs } from "../../components/tabs.tsx";
-import { Badge, clockTime } from "../../components/values.tsx";
+import { ActiveBadge, Badge, clockTime } from "../../components/values.tsx";
 import type { Row } from "../../shared/operations.ts";
 import { may, type Visit } from "../../shared/page.ts";
 import { hasUserData, managesAllUsers, userName } from "../../shared/access_queries.ts";
@@ -22,8 +22,7 @@ export function statusColumn(v: Visit): Column<AnyUser> {
   const t = userTexts[v.locale];
   return {
     head: t.status,
-    cell: ({ isActive }) =>
-      isActive ? <Badge tone="ok">{t.active}</Badge> : <Badge tone="idle">{t.inactive}</Badge>,
+    cell: ({ isActive }) => <ActiveBadge v={v} isActive={isActive} />,
     below: [[
       t.locked,
       ({ isLockedOut, lockoutExpiresAt }) =>

@@ -1,7 +1,7 @@
 import { linkColumn } from "../../components/list.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
 import { dataTable } from "../../components/table.tsx";
-import { Codes, number } from "../../components/values.tsx";
+import { bulletList, Codes, number } from "../../components/values.tsx";
 import { translateBuiltin } from "../../shared/translations.ts";
 import { sectionTexts } from "../../shared/labels.ts";
 import { counted } from "../../shared/languages.ts";
@@ -82,13 +82,11 @@ const CodesOrNone = ({ codes }: { codes: string[] }) =>
 
 const Changes = ({ v, title, changes }: { v: Visit; title: string; changes: Preview["added"] }) => (
   <Card title={title}>
-    <ul class="bare-list">
-      {changes.map(({ code, description, userCount }) => (
-        <li>
-          <code>{code}</code> {translateBuiltin(v.locale, description)}
-          <span class="sub">{texts[v.locale].forUsers(userCount, number(v, userCount))}</span>
-        </li>
-      ))}
-    </ul>
+    {bulletList(changes, ({ code, description, userCount }) => (
+      <>
+        <code>{code}</code> {translateBuiltin(v.locale, description)}
+        <span class="sub">{texts[v.locale].forUsers(userCount, number(v, userCount))}</span>
+      </>
+    ), { look: "bare-list" })}
   </Card>
 );

@@ -23,7 +23,6 @@ export const userTexts = sectionTexts({
   lockStatus: ["Sign-in lock", "Bloqueio"],
   noRoles: ["no roles", "sem papéis"],
   noTenants: ["no tenant", "sem inquilino"],
-  lastSignIn: ["Last sign-in", "Último login"],
   externalId: ["External id", "Id externo"],
   empty: ["No users yet", "Ainda não há usuários"],
   emptyText: [
@@ -92,8 +91,6 @@ export const userTexts = sectionTexts({
   ],
   linkState: ["Link", "Vínculo"],
   defaultLink: ["default", "padrão"],
-  linkActive: ["Active", "Ativo"],
-  linkInactive: ["Inactive", "Inativo"],
   tenantInactive: ["tenant inactive", "inquilino inativo"],
   editLinks: ["Edit tenants and roles", "Editar inquilinos e papéis"],
   addLink: ["Add tenant", "Adicionar inquilino"],
@@ -148,7 +145,6 @@ export const userTexts = sectionTexts({
     "A link to set a new password was sent to the user.",
     "Um link foi enviado ao usuário para definir uma nova senha.",
   ],
-  invitations: ["Invitations", "Convites"],
   invite: ["Invite a person", "Convidar uma pessoa"],
   sendInvitation: ["Send invitation", "Enviar convite"],
   inviteHint: [
@@ -164,13 +160,11 @@ export const userTexts = sectionTexts({
     "Invite a person by email. They choose their own password.",
     "Convide uma pessoa por e-mail. Ela escolhe a própria senha.",
   ],
-  validUntil: ["Valid until", "Válido até"],
   resend: ["Send again", "Enviar de novo"],
   resendConfirm: (email: string) => [
     `Mail the invitation to ${email} again? The former link stops working.`,
     `Enviar de novo o convite a ${email}? O link anterior deixa de funcionar.`,
   ],
-  revokeInvitation: ["Revoke", "Revogar"],
   revokeInvitationConfirm: (email: string) => [
     `Revoke the invitation of ${email}? Its link stops working.`,
     `Revogar o convite de ${email}? O link deixa de funcionar.`,
@@ -193,7 +187,6 @@ export const userTexts = sectionTexts({
   ],
   noImports: ["No imports yet", "Ainda não há importações"],
   noImportsText: ["Upload a file, then start a dry run.", "Envie um arquivo e inicie uma simulação."],
-  sourceFile: ["File", "Arquivo"],
   fileId: ["File id", "Id do arquivo"],
   fileHint: [
     "An uploaded text file whose scan has ended.",
@@ -201,7 +194,6 @@ export const userTexts = sectionTexts({
   ],
   openFile: ["Open the file", "Abrir o arquivo"],
   dryRun: ["Dry run", "Simulação"],
-  imported: ["Users", "Usuários"],
   importCounts: (created: string, updated: string, unchanged: string, failed: string) => [
     `${created} created, ${updated} updated, ${unchanged} unchanged, ${failed} failed`,
     `${created} criados, ${updated} atualizados, ${unchanged} sem alteração, ${failed} com falha`,
@@ -233,13 +225,11 @@ export const userTexts = sectionTexts({
     "O usuário também está ativo em outros inquilinos. Só administradores de todos os inquilinos veem as sessões.",
   ],
   uploadAndCheck: ["Upload and check", "Enviar e verificar"],
-  chosenFile: ["File", "Arquivo"],
   fileScanning: ["The file is being scanned.", "O arquivo está sendo analisado."],
   fileNotUsable: [
     "This file cannot be imported. Upload another one.",
     "Este arquivo não pode ser importado. Envie outro.",
   ],
-  checkFile: ["Check the file", "Verificar o arquivo"],
   checkHint: [
     "Every row is checked. No user is created or changed.",
     "Todas as linhas são verificadas. Nenhum usuário é criado ou alterado.",
@@ -249,7 +239,6 @@ export const userTexts = sectionTexts({
     "First rows and the columns they are read into",
     "Primeiras linhas e as colunas em que são lidas",
   ],
-  rowNumber: ["Row", "Linha"],
   failedRows: ["Rows with errors", "Linhas com erros"],
   noFailedRows: ["No row has errors.", "Nenhuma linha tem erros."],
   moreFailures: (shown: string, all: string) => [
@@ -320,8 +309,7 @@ export const dataTexts = sectionTexts({
     "Um arquivo ZIP com tudo o que está salvo, sem conteúdo de arquivos nem segredos. Só você o pode baixar, durante 7 dias.",
   ],
   exportBegun: ["The export has begun.", "A exportação começou."],
-  eraseUser: ["Erase…", "Apagar…"],
-  eraseTenant: ["Erase…", "Apagar…"],
+  erase: ["Erase…", "Apagar…"],
   eraseHint: [
     "Names, addresses, messages and sessions are deleted for good. The user cannot sign in any more, and the email is free again. The audit log keeps the id.",
     "Nomes, endereços, mensagens e sessões são apagados de vez. O usuário deixa de poder entrar e o e-mail fica livre. O registro de auditoria mantém o id.",
