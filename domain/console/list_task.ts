@@ -1,5 +1,6 @@
 import { lockNamed } from "../../infra/postgres/advisory_locks.ts";
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { requireUnerased } from "../rights/user_lookup.ts";
 import { newId } from "../shared/ids.ts";
 
 export type ListTaskStatus = "Draft" | "Queued" | "Running" | "Completed" | "Failed" | "Cancelled";
@@ -84,10 +85,15 @@ const COLUMNS = [
   "ended_at",
 ];
 
-/** Stores a counted task as a draft. Old tasks and surplus drafts of the user are deleted. @returns its id */
+/**
+ * Stores a counted task as a draft. Old tasks and surplus drafts of the user are deleted.
+ * @returns its id
+ * @throws SESSION_INVALIDATED if the user was erased
+ */
 export async function draftListTask(q: Sql, task: NewListTask): Promise<string> {
   const id = newId();
   await transact(q, async (tx) => {
+    await requireUnerased(tx, task.userId);
     await lockTasksOf(tx, task.userId);
     await tx`delete from console_list_tasks where user_id = ${task.userId} and (
       created_at < now() - make_interval(days => ${KEPT_DAYS})

@@ -1,5 +1,6 @@
 import { lockNamed } from "../../infra/postgres/advisory_locks.ts";
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
+import { requireUnerased } from "../rights/user_lookup.ts";
 
 /** Maximum number of filters that a user saves of one list, and of all lists: pages such as that of a role have a list each. */
 export const MAX_SAVED_FILTERS = 20;
@@ -30,12 +31,14 @@ export const listSavedFilters = (q: Sql, userId: string, list: string) =>
 /**
  * Saves a filter. One with the same name is replaced.
  * @returns false if the user has saved as many of this list, or of all lists, as possible
+ * @throws SESSION_INVALIDATED if the user was erased
  */
 export async function saveFilter(
   q: Sql,
   { userId, list, name, query }: { userId: string; list: string; name: string; query: string },
 ): Promise<boolean> {
   return await transact(q, async (tx) => {
+    await requireUnerased(tx, userId);
     // otherwise two inserts would take the same free slot
     await lockNamed(tx, "savedFilters", userId);
     const saved = await tx`

@@ -174,9 +174,9 @@ export async function settleAttempt(
       where id = ${delivery.id} and status = 'Pending' and attempt_count = ${delivery.attemptCount}`;
     if (count === 0) return false;
     await insertAttempt(tx, delivery, tried);
-    if (isDelivered) await recordSuccess(tx, delivery.endpointId);
+    if (isDelivered) await recordSuccess(tx, delivery);
     else if (delivery.isActive) {
-      await recordFailure(p, tx, delivery.endpointId, {
+      await recordFailure(p, tx, delivery, {
         isGone: tried.statusCode === 410,
         error: tried.error ?? "",
       });

@@ -9,13 +9,19 @@ const ERROR_KEPT = 500;
 /** After this many days of failures without a success, an endpoint is deactivated. */
 const FAILING_DAYS = 5;
 
+/** The URL that an attempt went to. An attempt at a former URL of the endpoint says nothing about the present one. */
+interface Tried {
+  endpointId: string;
+  url: string;
+}
+
 /**
  * Clears the endpoint's failing state. Skipped while another transaction holds the row lock; a later success clears
  * it.
  */
-export async function recordSuccess(tx: Tx, endpointId: string): Promise<void> {
+export async function recordSuccess(tx: Tx, { endpointId, url }: Tried): Promise<void> {
   await tx`update webhook_endpoints set failing_since = null where id = (
-    select id from webhook_endpoints where id = ${endpointId} and failing_since is not null
+    select id from webhook_endpoints where id = ${endpointId} and url = ${url} and failing_since is not null
     for no key update skip locked)`;
 }
 
@@ -27,14 +33,14 @@ export async function recordSuccess(tx: Tx, endpointId: string): Promise<void> {
 export async function recordFailure(
   p: Pick<EventPlatform, "onEndpointDisabled">,
   tx: Tx,
-  endpointId: string,
+  { endpointId, url }: Tried,
   { isGone, error }: { isGone: boolean; error: string },
 ): Promise<void> {
   const [disabled] = await tx<DisabledEndpoint[]>`
     with failing as (
       select id, coalesce(failing_since, now()) as since, case when ${isGone} then 'Gone'
         when failing_since < now() - make_interval(days => ${FAILING_DAYS}) then 'Failing' end as reason
-      from webhook_endpoints where id = ${endpointId} and is_active
+      from webhook_endpoints where id = ${endpointId} and url = ${url} and is_active
       for no key update ${isGone ? tx`` : tx`skip locked`}
     )
     update webhook_endpoints e set failing_since = failing.since, last_error = left(${error}, ${ERROR_KEPT}::int), last_error_at = now(),

@@ -175,7 +175,13 @@ const commands: Commands = {
     requireMayServe(caller, input.tenants ?? null);
     const { value: before, version } = await lockEndpoint(tx, caller, id, ifMatch);
     const health = input.isActive === undefined ? {} : { disabledReason: null, failingSince: null };
-    const changed: Endpoint = { ...before, ...definedMembers(input), ...health };
+    const isMoved = input.url !== undefined && input.url !== before.url;
+    const changed: Endpoint = {
+      ...before,
+      ...definedMembers(input),
+      ...(isMoved ? { failingSince: null } : {}),
+      ...health,
+    };
     if (JSON.stringify(changed) === JSON.stringify(before)) return { value: before, version };
     const isOfAll = changed.tenants === "all";
     await tx`update webhook_endpoints set url = ${changed.url}, description = ${changed.description},

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { time } from "../shared/shapes.ts";
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
+import { lockUnerased } from "../rights/user_lookup.ts";
 import { newId } from "../shared/ids.ts";
 
 /** A device that receives a user's push messages. */
@@ -24,6 +25,7 @@ const MAX_DEVICES = 100;
  * MAX_DEVICES, the oldest are deleted, because apps leave tokens of old installations behind. The devices of one tenant only
  * count apart, so that who signs the user in there deletes none of theirs and leaves none without messages of elsewhere.
  * @param onlyTenantId the device gets the messages of this tenant only; null: of all
+ * @throws USER_NOT_FOUND
  */
 export async function registerDevice(
   sql: Sql,
@@ -32,6 +34,9 @@ export async function registerDevice(
   device: { token: string; platform: string | null },
 ): Promise<UserDevice> {
   return await transact(sql, async (tx) => {
+    if (!await lockUnerased(tx, userId)) {
+      throw problem("USER_NOT_FOUND", `The device was not registered: there is no user ${userId}.`);
+    }
     const [row] = await tx<UserDevice[]>`
       insert into user_devices as d (id, user_id, token, platform, only_tenant_id)
       values (${newId()}, ${userId}, ${device.token}, ${device.platform}, ${onlyTenantId})

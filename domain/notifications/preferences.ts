@@ -2,7 +2,7 @@ import { z } from "zod";
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { firstInstantOf, scheduleMistakes } from "../jobs/cron.ts";
 import { type FieldErrors, invalid, problem } from "../problems/problem.ts";
-import { findUsersInTenant } from "../rights/user_lookup.ts";
+import { findUsersInTenant, lockUnerased } from "../rights/user_lookup.ts";
 import { requireVersion } from "../shared/version.ts";
 import { canonicalLocale } from "../templates/locales.ts";
 import { channelMember, channelNames } from "./channels.ts";
@@ -101,11 +101,12 @@ export async function writePreferences(
   ifMatch: string | null,
 ): Promise<{ preferences: Preferences; version: number }> {
   return await transact(sql, async (tx) => {
+    const version = await lockVersion(tx, userId);
     const [user] = await findUsersInTenant(tx, null, [userId]);
     if (!user) {
       throw problem("USER_NOT_FOUND", `The preferences were not changed: there is no active user ${userId}.`);
     }
-    requireVersion(ifMatch, await lockVersion(tx, userId));
+    requireVersion(ifMatch, version);
     const { preferences: before } = await readPreferences(tx, userId);
     const { timeZoneId, quietHours = before.quietHours, categories = before.categories } = given;
     const {
@@ -131,7 +132,7 @@ export async function writePreferences(
   });
 }
 
-/** Turns one category off on one channel. Idempotent. */
+/** Turns one category off on one channel. Idempotent. Does nothing for an erased user. */
 export async function optOut(
   sql: Sql,
   userId: string,
@@ -150,8 +151,12 @@ export async function optOut(
   });
 }
 
-/** Locks the user's row and returns its version. Inserts the row with version 0 if it is missing. */
+/**
+ * Locks the user's row and returns its version. Inserts the row with version 0 if it is missing, unless the user was erased:
+ * links in their mails are valid for a year.
+ */
 async function lockVersion(tx: Tx, userId: string): Promise<number> {
+  if (!await lockUnerased(tx, userId)) return 0;
   await tx`insert into notification_preferences (user_id, version) values (${userId}, 0)
     on conflict (user_id) do nothing`;
   const [row] = await tx<{ version: number }[]>`

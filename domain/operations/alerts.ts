@@ -36,6 +36,7 @@ interface Rule {
   slackTarget: string | null;
   state: State;
   toldState: State;
+  version: number;
 }
 
 const GIGABYTE = 1_000_000_000;
@@ -58,7 +59,7 @@ export const checkAlertsJob = defineJob({
 export async function checkAlerts(p: AlertPlatform): Promise<{ rules: number }> {
   const rules = await p.sql<Rule[]>`
     select r.id, r.tenant_id, t.type = 'Platform' as is_of_platform, r.name, r.metric, r.threshold, r.mail_to, r.slack_target,
-      r.state, r.told_state
+      r.state, r.told_state, r.version
     from alert_rules r join tenants t on t.id = r.tenant_id and t.is_active and t.deleted_at is null
     where r.is_active order by r.tenant_id, r.metric, r.id`;
   const measured = new Map<string, Promise<number | null>>();
@@ -121,7 +122,8 @@ const percentOf = (part: number, whole: number): number =>
 
 /**
  * Stores the state that follows from a value, and tells it if it differs from the state that was told last. Both are
- * compare-and-set, so of two instances one tells it. A silent rule is told about when its silence ends.
+ * compare-and-set, so of two instances one tells it. A silent rule is told about when its silence ends. A rule that was
+ * changed since it was read is left to the next check: the value and the threshold may be of its former metric.
  */
 async function settleRule(p: AlertPlatform, rule: Rule, value: number | null): Promise<void> {
   const { id, tenantId } = rule;
@@ -130,7 +132,7 @@ async function settleRule(p: AlertPlatform, rule: Rule, value: number | null): P
     const stored = await tx`
       update alert_rules set state = ${state}, value = ${value},
         state_since = case when state = ${state} then state_since else now() end
-      where id = ${id} and state = ${rule.state} and is_active
+      where id = ${id} and version = ${rule.version} and state = ${rule.state} and is_active
         and (state <> ${state} or value is distinct from ${value}::float8)`;
     if (stored.count > 0 && state !== rule.state && [state, rule.state].includes("Firing")) {
       const verb = state === "Firing" ? "fire" : "resolve";
@@ -138,8 +140,8 @@ async function settleRule(p: AlertPlatform, rule: Rule, value: number | null): P
     }
     const told = await tx`
       update alert_rules set told_state = state, last_error = null
-      where id = ${id} and told_state = ${rule.toldState} and state = ${state} and state not in (told_state, 'Unknown')
-        and is_active and (silenced_until is null or silenced_until <= now())`;
+      where id = ${id} and version = ${rule.version} and told_state = ${rule.toldState} and state = ${state}
+        and state not in (told_state, 'Unknown') and is_active and (silenced_until is null or silenced_until <= now())`;
     if (told.count > 0 && value !== null) await tell(p, tx, { ...rule, state }, value);
   });
 }

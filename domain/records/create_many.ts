@@ -1,3 +1,4 @@
+import { lockNamed } from "../../infra/postgres/advisory_locks.ts";
 import { inSavepoint, transact } from "../../infra/postgres/postgres.ts";
 import { constraintProblem } from "../problems/constraints.ts";
 import { Problem } from "../problems/problem.ts";
@@ -8,7 +9,8 @@ import type { RecordContext, RecordSource } from "./record_type.ts";
 
 /**
  * Creates many items in one transaction. With `continueOnError`, the valid items are created and the others reported;
- * without it, the first refusal refuses all.
+ * without it, the first refusal refuses all. Calls of a tenant run one after the other: two that create the same unique values
+ * in different orders would deadlock.
  * @param items the input, or the problem found when the item was parsed.
  */
 export async function createMany<Result, Create>(
@@ -19,6 +21,7 @@ export async function createMany<Result, Create>(
   continueOnError: boolean,
 ): Promise<BulkOutcome<Result>> {
   return await transact(p.sql, async (tx) => {
+    await lockNamed(tx, "manyRecords", caller.tenantId);
     const results: Result[] = [];
     const failures: BulkOutcome<Result>["failures"] = [];
     for (const [index, item] of items.entries()) {

@@ -1,4 +1,5 @@
-import type { Sql, SqlPart } from "../../infra/postgres/postgres.ts";
+import type { Sql, SqlPart, Tx } from "../../infra/postgres/postgres.ts";
+import { problem } from "../problems/problem.ts";
 
 /** The user data that other areas need to send a message to a user. */
 export interface AddressedUser {
@@ -9,6 +10,21 @@ export interface AddressedUser {
   phoneNumber: string | null;
   firstName: string;
   lastName: string;
+}
+
+/**
+ * Locks a user against an erasure until the transaction ends, before it writes a row about them: an erasure that begins later
+ * finds the row. A request may have been authenticated before the erasure.
+ * @returns false if the user was erased or does not exist
+ */
+export async function lockUnerased(tx: Tx, userId: string): Promise<boolean> {
+  const { count } = await tx`select from users where id = ${userId} and erased_at is null for share`;
+  return count > 0;
+}
+
+/** Locks the caller as `lockUnerased` does. @throws SESSION_INVALIDATED */
+export async function requireUnerased(tx: Tx, userId: string): Promise<void> {
+  if (!await lockUnerased(tx, userId)) throw problem("SESSION_INVALIDATED", "The user was erased.");
 }
 
 /** First and last name; null if the user has none. */

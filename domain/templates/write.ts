@@ -1,3 +1,4 @@
+import { lockNamed } from "../../infra/postgres/advisory_locks.ts";
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { requireSchedule } from "../jobs/cron.ts";
@@ -33,8 +34,9 @@ export async function createTemplate(
   const template = { ...given, locale: canonicalLocale(given.locale) };
   requireSomeText(template);
   requireNoLayout(template);
-  const partSlugs = await requireValidTemplate(p, caller.tenantId, template);
+  const checked = await requireValidTemplate(p, caller.tenantId, template);
   return await transact(p.sql, async (tx) => {
+    const partSlugs = await recheck(p, tx, caller.tenantId, template, checked);
     const [row] = await tx<StoredTemplate[]>`
       insert into notification_templates (id, tenant_id, slug, name, locale, subject_template, html_body_template,
         text_body_template, required_variables, changed_by, kind, layout_slug, texts, part_slugs)
@@ -111,10 +113,13 @@ async function changeTemplate(
     requireVersion(ifMatch, before.version);
     const after: StoredTemplate = { ...before, ...change };
     requireSomeText(after);
-    const isChecked = before.version === stored.version;
-    const partSlugs = isChecked
-      ? checked
-      : await requireValidTemplate({ ...p, sql: tx }, caller.tenantId, after);
+    const partSlugs = await recheck(
+      p,
+      tx,
+      caller.tenantId,
+      after,
+      before.version === stored.version ? checked : null,
+    );
     const [row] = await tx<StoredTemplate[]>`
       update notification_templates set name = ${after.name}, subject_template = ${after.subjectTemplate},
         html_body_template = ${after.htmlBodyTemplate}, text_body_template = ${after.textBodyTemplate},
@@ -128,6 +133,25 @@ async function changeTemplate(
     await auditChange(tx, caller, "update", id, before, after);
     return row as StoredTemplate;
   });
+}
+
+/**
+ * Checks a template again that was changed since it was checked, and a partial that contains others: one after the other
+ * within a tenant, so that no changes at the same time make partials contain each other.
+ * @param checked the slugs of its partials; null: it was changed since
+ * @returns the slugs of its partials
+ * @throws NOTIFICATION_TEMPLATE_INVALID
+ */
+async function recheck(
+  p: Writer,
+  tx: Tx,
+  tenantId: string | null,
+  template: NewTemplate,
+  checked: string[] | null,
+): Promise<string[]> {
+  const isPartial = template.kind === "Partial" && checked?.length !== 0;
+  if (isPartial) await lockNamed(tx, "partials", tenantId ?? "");
+  return checked && !isPartial ? checked : await requireValidTemplate({ ...p, sql: tx }, tenantId, template);
 }
 
 /** Deletes a template of the caller's tenant. @throws NOTIFICATION_TEMPLATE_NOT_FOUND, PRECONDITION_FAILED */

@@ -37,6 +37,10 @@ export const NAMED_LOCKS = {
   addedUsers: 7323,
   /** The claim of a remote worker with one requestId. */
   remoteClaims: 7324,
+  /** The partials of a tenant that contain others. */
+  partials: 7325,
+  /** The creation of many records of a tenant. */
+  manyRecords: 7326,
 } as const;
 
 /** Waits until no other transaction holds the lock of this name. The lock is held until `tx` ends. */

@@ -132,7 +132,7 @@ export const deviceRoutes = [
     content: { json: RegisterDeviceRequest },
     creates: "atomically",
     answers: { 200: { description: "The device", schema: UserDevice } },
-    problems: ["NOTIFICATION_INAPP_FORBIDDEN"],
+    problems: ["NOTIFICATION_INAPP_FORBIDDEN", "USER_NOT_FOUND"],
     async run({ db, caller, query: { userId }, call }) {
       requireOwner(caller, userId);
       return ok(await registerDevice(db, userId, caller.boundTo, await call.readJson(RegisterDeviceRequest)));

@@ -6,6 +6,7 @@ import { problem } from "../../problems/problem.ts";
 import { type Caller, holds, isSystemAdmin, type TenantCaller } from "../../rights/caller.ts";
 import { permissionCodes } from "../../rights/held_permissions.ts";
 import { securityVersionOf } from "../../rights/security_version.ts";
+import { requireUnerased } from "../../rights/user_lookup.ts";
 import { newId } from "../../shared/ids.ts";
 import { readPage } from "../../shared/lists.ts";
 import type { PagedResult, PageRequest } from "../../shared/paging.ts";
@@ -152,6 +153,7 @@ async function insertDelegation(
   },
 ): Promise<string> {
   const id = newId();
+  await requireUnerased(tx, actorId);
   await tx`insert into delegations (id, tenant_id, user_id, actor_id, reason, may_write, minutes, status)
     values (${id}, ${tenantId}, ${userId}, ${actorId}, ${reason}, ${mayWrite}, ${minutes}, ${status})`;
   return id;

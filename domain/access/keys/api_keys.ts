@@ -3,6 +3,7 @@ import { recordAudit } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
 import type { RightsPlatform } from "../../rights/platform.ts";
+import { requireUnerased } from "../../rights/user_lookup.ts";
 import { newId } from "../../shared/ids.ts";
 import type { PagedResult } from "../../shared/paging.ts";
 import type { Platform } from "../../shared/platform.ts";
@@ -65,6 +66,7 @@ export async function createApiKey(
   requireMayGrant(caller, permissions);
   const { key, hash, start } = newKey();
   return await transact(p.sql, async (tx) => {
+    await requireUnerased(tx, caller.userId);
     await requirePermissions(tx, caller.tenantId, permissions);
     const id = newId();
     const [made] = await tx<ApiKey[]>`

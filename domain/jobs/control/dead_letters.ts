@@ -146,7 +146,9 @@ export async function retryJob(
     if (!ENDED.includes(job.status)) {
       throw problem("JOB_CANNOT_RETRY", `Job ${id} is ${job.status}; only an ended job can run again.`);
     }
-    const [deadLetter] = await tx<{ id: string }[]>`select id from dead_letter_jobs where job_id = ${id}`;
+    // The lock orders this after a purge that runs: without its dead letter, the job runs again like any other.
+    const [deadLetter] = await tx<{ id: string }[]>`
+      select id from dead_letter_jobs where job_id = ${id} for update`;
     if (deadLetter) return await retryDeadLetter({ ...p, sql: tx }, caller, deadLetter.id, givenArgs);
     const types = await findJobTypes({ ...p, sql: tx }, job.tenantId, [job.jobTypeName]);
     const type = requireExposedType(p.jobTypes, types, job.jobTypeName);

@@ -154,6 +154,24 @@ Deno.test("410 Gone deactivates the endpoint at once and notifies its creator", 
   assert.deepEqual([isActive, disabledReason], [true, null]);
 });
 
+Deno.test("an attempt at a former URL of an endpoint neither deactivates it nor counts as its failure", async () => {
+  const h = await failing();
+  assert.ok((await endpointOf(h)).failingSince);
+  const [asked, answer] = [Promise.withResolvers<void>(), Promise.withResolvers<Response>()];
+  h.receiver.answers(() => {
+    asked.resolve();
+    return answer.promise;
+  });
+  await hurry(h);
+  await asked.promise;
+  const moved = await accepted(h.by.put(h.path, { url: h.receiver.url("/moved") }));
+  assert.equal(moved.failingSince, null, "a series of failures begins again");
+  answer.resolve(new Response(null, { status: 410 }));
+  await delivery(h, "Failed", 2);
+  const { isActive, disabledReason, failingSince } = await endpointOf(h);
+  assert.deepEqual([isActive, disabledReason, failingSince], [true, null, null]);
+});
+
 async function attempt(deliveryId: string, statusCode: number) {
   const owed = await readPendingDelivery(sql, deliveryId);
   assert.ok(owed);

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { type Actor, setupShared } from "../../support/setup.ts";
+import { racingFor } from "../auth/people.ts";
 import {
   addDeadLetters,
   assertHas,
@@ -55,6 +56,19 @@ Deno.test("a dead-lettered job is retried from the job itself, once, and its dea
   await actor.post(`${DEAD_LETTERS}/purge`);
   const again = await retryJob(actor, jobId, { args: { message: "2" } });
   assertHas(again, { status: 200, body: { serializedArgs: '{"message":"2"}' } });
+});
+
+Deno.test("a retry of a job that waits for the purge of its dead letter runs the job again, as after the purge", async () => {
+  const actor = await t.actor();
+  const jobId = await failedJob(actor);
+  const { id } = await deadLetterOf(actor, jobId);
+  const raced = await racingFor(
+    t,
+    (tx) => tx`select from dead_letter_jobs where id = ${id} for update`,
+    () => actor.post(`${DEAD_LETTERS}/purge`),
+    () => retryJob(actor, jobId),
+  );
+  assert.deepEqual(raced, ["200", "200"]);
 });
 
 Deno.test("an ended job runs again as a new job with the same or other arguments, any number of times", async () => {

@@ -4,6 +4,7 @@ import { accepted } from "../../support/outcomes.ts";
 import { HttpClient } from "../../support/http.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
+import { racingFor } from "../auth/people.ts";
 import { hurry, path as notifications, refused, templates as path } from "./notifications.ts";
 import { change, made } from "./own_templates.ts";
 
@@ -48,6 +49,21 @@ async function makeOrder(by: Actor) {
   const template = await make(by, "order", { layoutSlug: "frame", subjectTemplate: "{{> line}}", ...texts });
   return { line, layout, template };
 }
+
+Deno.test("two changes at the same time cannot make partials contain each other", async () => {
+  const by = await sender();
+  const ids = [await partial(by, "head", "H"), await partial(by, "foot", "F")];
+  const [head, foot] = ids;
+  const put = (id: string | undefined, htmlBodyTemplate: string) =>
+    by.put(`${path}/${id}`, { templateId: id, htmlBodyTemplate });
+  const raced = await racingFor(
+    t,
+    (tx) => tx`select from notification_templates where id = any(${ids}::uuid[]) for update`,
+    () => put(head, "{{> foot}}"),
+    () => put(foot, "{{> head}}"),
+  );
+  assert.deepEqual(raced.toSorted(), ["200", "400 NOTIFICATION_TEMPLATE_INVALID"]);
+});
 
 Deno.test("a template is rendered with its layout, partials and the tenant's looks", async () => {
   const by = await sender();

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { checkAlerts } from "../../../domain/operations/alerts.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
+import { racingFor } from "../auth/people.ts";
 
 const t = await setupShared();
 const { platform } = t.steward;
@@ -42,6 +43,25 @@ Deno.test("each change of state is told once, also if two instances check at onc
   const events = await sql<{ state: string }[]>`
     select data->>'state' as state from events where tenant_id = ${by.tenantId} and type = 'alert.changed' order by id`;
   assert.deepEqual(events.map(({ state }) => state), ["Firing", "Ok"]);
+});
+
+Deno.test("a check that waits for a change of a rule does not compare the value with the former threshold", async () => {
+  const by = await manager();
+  const address = `${newId()}@example.test`;
+  const { id } = await rule(by, { mailTo: address });
+  await checkAlerts(platform);
+  await deadLetters(by.tenantId ?? "", 2);
+  const path = `/api/v1/alert-rules/${id}`;
+  await racingFor(
+    t,
+    (tx) => tx`select from alert_rules where id = ${id} for update`,
+    () => by.put(path, { threshold: 5 }),
+    () => checkAlerts(platform).then(() => by.get(path)),
+  );
+  assert.deepEqual([(await stateOf(by, id)).state, await mailsTo(address)], ["Ok", 0]);
+  await by.put(path, { threshold: 1 });
+  await checkAlerts(platform);
+  assert.deepEqual([(await stateOf(by, id)).state, await mailsTo(address)], ["Firing", 1]);
 });
 
 Deno.test("a silent rule is told about when its silence ends, and a missing Slack target is named", async () => {

@@ -1,10 +1,13 @@
 import assert from "node:assert/strict";
 import { referencesOf } from "../../../domain/records/define_record.ts";
 import { applications, RECORDS } from "../../../domain/records/records.ts";
+import { connectPostgres, transact } from "../../../infra/postgres/postgres.ts";
 import { requireKeysOfReferences } from "../../../infra/postgres/tenant_keys.ts";
 import { pluck } from "../../support/answers.ts";
+import { countLockWaits } from "../../support/lock_waits.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { setupShared } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
 import { conformsToRecordContract } from "./conformance.ts";
 
 const t = await setupShared();
@@ -22,6 +25,26 @@ Deno.test("a code is unique in any case, and that of a deleted application is fr
   await refused("409 APPLICATION_ALREADY_EXISTS", make("BILLING"));
   await manager.delete(`/api/v1/applications/${id}`);
   await accepted(make("billing"));
+});
+
+Deno.test("two creations of many records in opposite orders do not deadlock: one waits for the other", async () => {
+  const manager = await t.actor({ permissions: ["manage:applications"] });
+  const items = ["a", "b", "c"].map((code) => ({ code, name: code }));
+  const createAll = (given: unknown[]) =>
+    accepted(manager.post("/api/v1/applications/bulk", { items: given, continueOnError: true }));
+  const holder = connectPostgres(t.steward.platform.config.DATABASE_URL ?? "", { max: 1 });
+  const { answers } = await transact(holder, async (tx) => {
+    await tx`insert into applications (id, tenant_id, code, name)
+      values (${crypto.randomUUID()}, ${manager.tenantId}, 'b', 'held')`;
+    const answers: Promise<{ succeeded: number }>[] = [];
+    for (const given of [items, items.toReversed()]) {
+      answers.push(createAll(given));
+      await until(() => countLockWaits(tx), (waiting) => waiting === answers.length, { what: "a lock wait" });
+    }
+    assert.equal(await countLockWaits(tx, "advisory"), 1);
+    return { answers };
+  }).finally(() => holder.end());
+  assert.deepEqual((await Promise.all(answers)).map(({ succeeded }) => succeeded), [2, 0]);
 });
 
 Deno.test("application usage is an operation response with the users that name each application", async () => {

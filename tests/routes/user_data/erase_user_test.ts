@@ -1,9 +1,11 @@
 import assert from "node:assert/strict";
 import { has, pluck } from "../../support/answers.ts";
+import type { HttpAnswer } from "../../support/http.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { insertLink } from "../access/users.ts";
 import { tokenOf, withJobs } from "../auth/mails.ts";
+import { racing } from "../auth/people.ts";
 import {
   CLERK,
   columnsWith,
@@ -138,6 +140,42 @@ Deno.test("after an erasure, no text column of any table has the person's values
   assert.deepEqual([...new Set(pluck(own, "ip", "actorEmail").flat())], [null]);
   assert.ok(own.length >= 3);
   has(rows.get("user.erase"), [{ after: { reason: "asked by letter" } }]);
+});
+
+Deno.test("what a request stores about a person whom an erasure overtakes is refused, and the link in an old mail stores nothing", async () => {
+  const clerk = await t.actor({ permissions: CLERK });
+  const { tenantId } = clerk;
+  const permissions = ["read:users", "act-as:users", "manage:api-keys"];
+  const { userId: other } = await t.actor({ tenantId: tenantId ?? "" });
+  const requests: [request: (him: Actor) => Promise<HttpAnswer>, refusal: string][] = [
+    [
+      (him) => him.post(`/api/v1/user-notifications/devices?userId=${him.userId}`, { token: newMark() }),
+      "404 USER_NOT_FOUND",
+    ],
+    [
+      (him) => him.put(`/api/v1/user-notifications/preferences?userId=${him.userId}`, { timeZoneId: "UTC" }),
+      "404 USER_NOT_FOUND",
+    ],
+    [
+      (him) => him.post("/api/v1/api-keys", { name: "his", permissions: ["read:users"] }),
+      "401 SESSION_INVALIDATED",
+    ],
+    [
+      (him) => him.post(`/api/v1/users/${other}/act-as`, { reason: "his", minutes: 5 }),
+      "401 SESSION_INVALIDATED",
+    ],
+  ];
+  for (const [request, refusal] of requests) {
+    const him = await t.actor({ tenantId: tenantId ?? "", permissions });
+    const path = `/api/v1/users/${him.userId}/erase`;
+    const asked = () => clerk.post(path, { reason: "asked" });
+    assert.deepEqual(await racing(t, him.userId, asked, () => request(him)), ["202", refusal]);
+    await erase(clerk, him.userId);
+    const claim = { userId: him.userId, category: "news", tenantId };
+    const token = await t.steward.platform.unsubscribeTokens.sign(claim, new Date());
+    await accepted(t.nobody.post(`/api/v1/notifications/unsubscribe?token=${token}`));
+    assert.deepEqual(await tablesWith(sql, ["user_id"], him.userId), ["data_requests", "user_tenants"]);
+  }
 });
 
 Deno.test("the address goes from reasons, and longer addresses of others stay", async () => {
