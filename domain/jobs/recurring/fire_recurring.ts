@@ -10,9 +10,7 @@ import { runBatches } from "../../shared/batches.ts";
 const AT_ONCE = 500;
 
 type RecurringPlatform = Pick<JobPlatform, "sql" | "wakeUps" | "jobTypes" | "clock" | "log">;
-type DueRow = RunTemplate & Pick<RecurringRow, "id" | "cronExpression" | "timeZoneId"> & {
-  isUnfinished: boolean;
-};
+type DueRow = RunTemplate & Pick<RecurringRow, "id" | "cronExpression" | "timeZoneId">;
 
 /** SQL condition: this instance fires the recurring job `r`. It fires those of the service itself only if it has their area. */
 export const firesHere = (q: Sql, jobTypes: JobPlatform["jobTypes"]): SqlPart =>
@@ -38,12 +36,19 @@ export async function fireDueRecurringJobs(p: RecurringPlatform): Promise<number
 async function fireBatch(p: RecurringPlatform, tx: Tx, now: Date): Promise<{ due: number; fired: number }> {
   const due = await tx<DueRow[]>`
     select r.id, r.tenant_id, r.job_id, r.job_type_name, r.cron_expression, r.time_zone_id, r.queue, r.serialized_args,
-      r.args_type_name, r.unique_key, r.unique_seconds, r.created_by,
-      coalesce(last.status not in ('Succeeded', 'DeadLettered', 'Cancelled'), false) as is_unfinished
-    from recurring_jobs r left join jobs last on last.id = r.last_job_id
+      r.args_type_name, r.unique_key, r.unique_seconds, r.created_by
+    from recurring_jobs r
     where not r.is_paused and r.next_run_at <= ${now} and ${firesHere(tx, p.jobTypes)}
-    order by r.next_run_at limit ${AT_ONCE} for no key update of r skip locked`;
-  const firing = due.filter((recurring) => !recurring.isUnfinished);
+    order by r.next_run_at limit ${AT_ONCE} for no key update skip locked`;
+  if (due.length === 0) return { due: 0, fired: 0 };
+  // Read after the locks: a trigger at the same time may have stored another last run.
+  const unfinished = await tx<{ id: string }[]>`
+    select r.id from recurring_jobs r join jobs last on last.id = r.last_job_id
+    where r.id = any(${
+    due.map(({ id }) => id)
+  }::uuid[]) and last.status not in ('Succeeded', 'DeadLettered', 'Cancelled')`;
+  const running = new Set(unfinished.map(({ id }) => id));
+  const firing = due.filter(({ id }) => !running.has(id));
   const typeOf = await findTypesOf({ ...p, sql: tx }, firing);
   const runs = firing.map((recurring) => runOf(recurring, typeOf(recurring)));
   const jobIds = await insertJobs(p, tx, [...runs, ...runs.flatMap((run) => repeatsOf(p, run, now))]);

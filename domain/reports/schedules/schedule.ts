@@ -129,9 +129,12 @@ export async function lockDueSchedules(
   now: Date,
   limit: number,
 ): Promise<(Schedule & { isRunning: boolean })[]> {
+  const locked = await tx<{ id: string }[]>`
+    select id from report_schedules where is_active and next_run_at <= ${now}
+    order by next_run_at limit ${limit} for no key update skip locked`;
+  // Read after the locks: a trigger at the same time may have started an execution.
   return await tx<(Schedule & { isRunning: boolean })[]>`
     select s.*, exists (select from report_executions x
       where x.schedule_id = s.id and x.status in (${STATUS.Queued}, ${STATUS.Generating})) as is_running
-    from report_schedules s where s.is_active and s.next_run_at <= ${now}
-    order by s.next_run_at limit ${limit} for no key update of s skip locked`;
+    from report_schedules s where s.id = any(${locked.map(({ id }) => id)}::uuid[]) order by s.next_run_at`;
 }
