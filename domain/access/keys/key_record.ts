@@ -6,8 +6,8 @@ import { type Caller, holds } from "../../rights/caller.ts";
 import type { PermissionReach } from "../../rights/catalog.ts";
 import { howToGet } from "../../rights/checks.ts";
 import { KEY_PREFIX } from "../../rights/key_rights.ts";
-import { allOf, matches, orderBy, readPage, type SortDirection } from "../../shared/lists.ts";
-import type { PagedResult, PageRequest } from "../../shared/paging.ts";
+import { allOf, matches, orderBy, readPage, type SortedPageRequest } from "../../shared/lists.ts";
+import type { PagedResult } from "../../shared/paging.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
 import { time } from "../../shared/shapes.ts";
@@ -129,9 +129,7 @@ export async function requirePermissions(
 const SORTS = { createdAt: "created_at", name: "lower(name)", lastUsedAt: "last_used_at" } as const;
 export const KEY_SORTS = Object.keys(SORTS) as [keyof typeof SORTS, ...(keyof typeof SORTS)[]];
 
-export interface KeyListRequest extends PageRequest {
-  sortBy?: keyof typeof SORTS | undefined;
-  sortDirection: SortDirection;
+export interface KeyListRequest extends SortedPageRequest<keyof typeof SORTS> {
   search?: string | undefined;
   /** Include revoked rows. */
   includeDeleted: boolean;

@@ -3,8 +3,8 @@ import type { Sql, SqlPart, Tx } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { type Caller, isSystemAdmin, type TenantCaller } from "../../rights/caller.ts";
 import type { PermissionReach } from "../../rights/catalog.ts";
-import { allOf, countList, matches, orderBy, pageOf, type SortDirection } from "../../shared/lists.ts";
-import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
+import { allOf, countList, matches, orderBy, pageOf, type SortedPageRequest } from "../../shared/lists.ts";
+import { type PagedResult, pagedResult } from "../../shared/paging.ts";
 import { deletedAt, requiredName, time } from "../../shared/shapes.ts";
 import { type Versioned, versioned } from "../../shared/version.ts";
 
@@ -52,16 +52,11 @@ interface PermissionFilter {
   includeDeleted?: boolean | undefined;
 }
 
-interface PermissionListRequest extends PermissionFilter, PageRequest {
-  sortBy?: typeof PERMISSION_SORTS[number] | undefined;
-  sortDirection: SortDirection;
-}
-
 /** Lists matching permissions of the catalog and of the caller's tenant; sorted by code unless `sortBy` is given. */
 export async function listPermissions(
   q: Sql,
   caller: TenantCaller,
-  request: PermissionListRequest,
+  request: PermissionFilter & SortedPageRequest<typeof PERMISSION_SORTS[number]>,
 ): Promise<PagedResult<PermissionDetails>> {
   const chosen = wherePermissions(q, caller.tenantId, request);
   const order = orderBy(q, SORTS[request.sortBy ?? "code"], "p.id", request.sortDirection);
@@ -148,16 +143,11 @@ interface PermissionCatalogGroup {
 }
 type CategorySuggestion = Omit<PermissionCatalogGroup, "permissions">;
 
-interface CatalogRequest extends PermissionFilter, PageRequest {
-  sortBy?: typeof CATALOG_SORTS[number] | undefined;
-  sortDirection: SortDirection;
-}
-
 /** A page of categories, each with its permissions that match the filter. */
 export async function readPermissionCatalog(
   q: Sql,
   caller: TenantCaller,
-  request: CatalogRequest,
+  request: PermissionFilter & SortedPageRequest<typeof CATALOG_SORTS[number]>,
 ): Promise<PagedResult<PermissionCatalogGroup>> {
   const chosen = wherePermissions(q, caller.tenantId, request);
   const key = q.unsafe(CATEGORY);

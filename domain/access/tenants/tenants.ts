@@ -2,7 +2,14 @@ import { z } from "zod";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { type Caller, holds, isSystemAdmin, type TenantCaller } from "../../rights/caller.ts";
-import { allOf, matches, orderBy, readPage, type SortDirection, summarizeList } from "../../shared/lists.ts";
+import {
+  allOf,
+  matches,
+  orderBy,
+  readPage,
+  type SortedPageRequest,
+  summarizeList,
+} from "../../shared/lists.ts";
 import type { PagedResult, PageRequest } from "../../shared/paging.ts";
 import { deletedAt, time } from "../../shared/shapes.ts";
 import { type Versioned, versioned } from "../../shared/version.ts";
@@ -58,11 +65,6 @@ interface TenantFilter {
   ids?: string[] | undefined;
 }
 
-interface TenantListRequest extends TenantFilter, PageRequest {
-  sortBy?: typeof TENANT_SORTS[number] | undefined;
-  sortDirection: SortDirection;
-}
-
 const tenantColumns = (q: Sql) =>
   q`t.id, t.name, t.type, t.is_active, t.parent_tenant_id, t.max_users, t.user_count, t.require_second_factor, t.act_as, t.created_at,
     t.updated_at, t.deleted_at`;
@@ -80,7 +82,7 @@ export async function readTenant(q: Sql, reach: TenantReach, id: string): Promis
 export async function listTenants(
   q: Sql,
   reach: TenantReach,
-  request: TenantListRequest,
+  request: TenantFilter & SortedPageRequest<typeof TENANT_SORTS[number]>,
 ): Promise<PagedResult<Tenant>> {
   const from = q`tenants t where ${where(q, reach, request)}`;
   const order = orderBy(q, SORTS[request.sortBy ?? "name"], "t.id", request.sortDirection);
