@@ -10,7 +10,7 @@ import type { Caller } from "../../rights/caller.ts";
 import { newId } from "../../shared/ids.ts";
 import { countRows } from "../../shared/lists.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
-import type { AccessPlatform } from "../platform.ts";
+import type { AccessPlatform, Trace } from "../platform.ts";
 import { defaultTenantOf, endSessions } from "../sign_in/sessions.ts";
 import { emitUserUpdated } from "../users/user_events.ts";
 import { lockUser } from "../users/user_details.ts";
@@ -112,7 +112,7 @@ const inLifeTime = (q: Sql) => q`now() + make_interval(mins => ${LIFE_MINUTES})`
  */
 export async function confirmEmailChange(
   p: AccessPlatform,
-  o: { token: string; traceId: string; ip: string | null },
+  o: Trace & { token: string },
 ): Promise<void> {
   await transact(p.sql, async (tx) => {
     const [used] = await tx<Requested[]>`

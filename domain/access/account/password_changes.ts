@@ -13,7 +13,7 @@ import { userHasFactor } from "../../rights/second_factor.ts";
 import { fullName } from "../../rights/user_lookup.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
 import { readPasswordOwner, requireGoodPassword } from "../passwords/password_rules.ts";
-import type { AccessPlatform } from "../platform.ts";
+import type { AccessPlatform, Trace } from "../platform.ts";
 import { addressKey } from "../sign_in/address.ts";
 import {
   clearFailedSignIns,
@@ -57,10 +57,6 @@ export async function requestPasswordReset(
   const requester = device ? `device:${device.id}` : `${ADDRESS}${address}`;
   await transact(p.sql, (tx) => enqueueJob(p, tx, passwordResetMailJob, { email: o.email, requester }));
 }
-
-/** Requests the mail for an administrator, without a limit. */
-const requestResetByAdministrator = (p: AccessPlatform, tx: Tx, email: string): Promise<string> =>
-  enqueueJob(p, tx, passwordResetMailJob, { email, requester: ADMINISTRATOR });
 
 /** Mails a link to the active user with an email. The link works once, within 30 minutes. */
 export const passwordResetMailJob = defineJob({
@@ -127,7 +123,7 @@ export async function readResetTenant(q: Sql, token: string): Promise<string | n
  */
 export async function resetPassword(
   p: AccessPlatform,
-  o: { token: string; newPassword: string; traceId: string; ip: string | null },
+  o: Trace & { token: string; newPassword: string },
 ): Promise<void> {
   const tokenHash = digest(o.token);
   const [owner] = await p.sql<{ userId: string }[]>`
@@ -215,15 +211,9 @@ export async function sendUserResetLink(
     if (!user.isActive) {
       throw problem("USER_INACTIVE_CONFLICT", `No reset link was sent: user ${userId} is not active.`);
     }
-    await requestResetByAdministrator(p, tx, user.email);
+    await enqueueJob(p, tx, passwordResetMailJob, { email: user.email, requester: ADMINISTRATOR });
     await recordAudit(tx, { ...caller, tenantId: within }, "user.send-password-reset", userId);
   });
-}
-
-/** The signed-in user's account, whose password was just checked. */
-interface CheckedAccount {
-  email: string;
-  passwordHash: string;
 }
 
 /**
@@ -238,7 +228,7 @@ export async function requireOwnPassword(
   { userId, sessionId }: Pick<Caller, "userId" | "sessionId">,
   password: string,
   field = "password",
-): Promise<CheckedAccount> {
+): Promise<{ email: string; passwordHash: string }> {
   const [account] = await p.sql<{ email: string; passwordHash: string | null }[]>`
     select email, password_hash from users where id = ${userId}`;
   if (!account) throw problem("SESSION_INVALIDATED", "The user no longer exists.");

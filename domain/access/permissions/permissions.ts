@@ -136,12 +136,11 @@ const CATEGORY_SORTS = { category: CATEGORY, permissionCount: "count(*)" };
 const categoryColumns = (q: Sql) =>
   q`(array_agg(p.category order by p.is_system desc, p.id))[1] as category, count(*) as permission_count`;
 
-interface PermissionCatalogGroup {
-  category: string;
-  permissionCount: number;
-  permissions: PermissionDetails[];
-}
-type CategorySuggestion = Omit<PermissionCatalogGroup, "permissions">;
+export const CategorySuggestion = z.object({ category: z.string(), permissionCount: z.int() });
+type CategorySuggestion = z.output<typeof CategorySuggestion>;
+export const PermissionCatalogGroup = CategorySuggestion.extend({ permissions: z.array(PermissionDetails) })
+  .meta({ id: "PermissionCatalogGroupDto" });
+type PermissionCatalogGroup = z.output<typeof PermissionCatalogGroup>;
 
 /** A page of categories, each with its permissions that match the filter. */
 export async function readPermissionCatalog(
@@ -206,14 +205,10 @@ export async function lockPermissionCodes(tx: Tx, owner: PermissionOwner): Promi
   }
 }
 
-export interface TakenCode {
-  id: string;
-  code: string;
-  description: string | null;
-  category: string;
-  tenantId: string | null;
-  isSystem: boolean;
-}
+export type TakenCode = Pick<
+  PermissionDetails,
+  "id" | "code" | "description" | "category" | "tenantId" | "isSystem"
+>;
 
 /** Existing permissions that conflict with `owner` creating these codes; locks them. Call `lockPermissionCodes` first. */
 export async function findTakenCodes(tx: Tx, owner: PermissionOwner, codes: string[]): Promise<TakenCode[]> {

@@ -16,10 +16,7 @@ import { softDeleteRow } from "../soft_delete.ts";
 import type { WakeUps } from "../../../infra/wakeups/wakeups.ts";
 import { emitEvents, type NewEvent } from "../../events/emit.ts";
 
-export interface GrantedPermission {
-  id: string;
-  code: string;
-}
+type GrantedPermission = Role["permissions"][number];
 
 /**
  * Adds one permission to a role of the caller's tenant, also to a catalog role. Does nothing if the role has it.

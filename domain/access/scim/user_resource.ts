@@ -26,15 +26,10 @@ export interface UserRow {
 }
 
 /** The columns of a user that a resource asks for. */
-export interface WantedUser {
-  email: string;
-  firstName: string;
-  lastName: string;
-  phoneNumber: string | null;
-  isActive: boolean;
-  externalId: string | null;
-  attributes: Resource;
-}
+export type WantedUser = Pick<
+  UserRow,
+  "email" | "firstName" | "lastName" | "phoneNumber" | "isActive" | "externalId" | "attributes"
+>;
 
 const MAX_BYTES = 16_384;
 const MAX_EXTERNAL_ID = 200;

@@ -213,7 +213,7 @@ async function readReach(
   onChildren: string,
 ): Promise<TenantReach> {
   const reachesOwn = holds(caller, onOwn);
-  if (reachesOwn && hasPlatformReach(caller)) return EVERYWHERE;
+  if (reachesOwn && holds(caller, "manage:all-tenants")) return EVERYWHERE;
   const reachesChildren = holds(caller, onChildren) && await isGroup(q, caller.tenantId);
   if (!reachesOwn && !reachesChildren) {
     throw problem(
@@ -227,8 +227,6 @@ async function readReach(
     childrenOf: reachesChildren ? caller.tenantId : null,
   };
 }
-
-const hasPlatformReach = (caller: Caller): boolean => holds(caller, "manage:all-tenants");
 
 async function isGroup(q: Sql, tenantId: string): Promise<boolean> {
   const [tenant] = await q<{ type: string }[]>`select type from tenants where id = ${tenantId}`;

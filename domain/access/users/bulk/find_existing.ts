@@ -3,7 +3,8 @@ import type { ActedBy } from "../../../rights/caller.ts";
 import { isUuid } from "../../../shared/ids.ts";
 import { findSystemAdmins } from "../../roles/last_admins.ts";
 import type { Metadata } from "../metadata.ts";
-import { findPlatformReach } from "../user_details.ts";
+import type { LockedTenant } from "../link_targets.ts";
+import { findPlatformReach, type LockedUser } from "../user_details.ts";
 
 /** A user of an import. Absent values leave an existing user as it is. */
 export interface BulkRow {
@@ -49,12 +50,8 @@ export interface Importer {
   permissions: ReadonlySet<string>;
 }
 
-export interface FoundTenant {
-  id: string;
-  name: string;
+export interface FoundTenant extends Omit<LockedTenant, "isActive"> {
   isPlatform: boolean;
-  maxUsers: number | null;
-  userCount: number;
 }
 
 interface FoundRole {
@@ -71,14 +68,7 @@ interface FoundLink {
   roleIds: string[];
 }
 
-export interface FoundUser {
-  id: string;
-  email: string;
-  firstName: string;
-  lastName: string;
-  phoneNumber: string | null;
-  isActive: boolean;
-  metadata: Metadata;
+export interface FoundUser extends Omit<LockedUser, "appIds" | "version"> {
   isDeleted: boolean;
   isSystemAdmin: boolean;
   /** Codes of the permissions with platform reach. */
