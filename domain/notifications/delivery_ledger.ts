@@ -23,15 +23,13 @@ export interface HeldRecipient extends RecipientUser {
   status: RecipientStatus;
 }
 
-/** The job run that holds a message. The attempt number is the fencing token. A direct message has no job. */
-interface Holder {
-  jobId: string | null;
-  attempt: number;
-}
-
 /** A message in status Sending, with all data a provider needs. */
-export interface HeldNotification extends Holder {
+export interface HeldNotification {
   id: string;
+  /** The job that holds it; null: a direct message. */
+  jobId: string | null;
+  /** The attempt of the job, which is the fencing token. */
+  attempt: number;
   tenantId: string | null;
   channel: NotificationChannel;
   priority: NotificationPriority;

@@ -10,10 +10,10 @@ import { allOf, matches, orderBy, readPage, type SortedPageRequest } from "../..
 import type { PagedResult } from "../../shared/paging.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
-import { time } from "../../shared/shapes.ts";
+import { instant, orNull, requiredName, time } from "../../shared/shapes.ts";
 
 /** Maximum lifetime of a key or account that expires. */
-export const MAX_LIFE_DAYS = 731;
+const MAX_LIFE_DAYS = 731;
 /** Maximum time in which a former secret stays good beside the new one. */
 export const MAX_OVERLAP_SECONDS = 604_800;
 
@@ -47,6 +47,13 @@ export const recordColumns = (q: Sql) =>
   q`id, name, start, permissions, created_by, created_at, updated_at, expires_at,
     case when revoked_at is null and former_until > now() then former_until end as former_secret_until,
     revoked_at, revoked_by, last_used_at, last_used_ip`;
+
+/** The members that a new API key or service account is given. Without an end, it is good until it is revoked. */
+export const newKeyMembers = {
+  name: requiredName(200),
+  permissions: z.array(z.string().trim().min(1).max(200)).min(1).max(200),
+};
+export const newExpiry = orNull(instant).describe(`At most ${MAX_LIFE_DAYS} days ahead; absent: never`);
 
 type KeyTable = "api_keys" | "service_accounts";
 
