@@ -92,7 +92,6 @@ export const carriedFields = (given: URLSearchParams, names: readonly string[]):
 
 /** A form sent to a page that asks: the request it is about, and what the user answered. */
 export interface SentForm {
-  /** The parameters of the request. */
   given: URLSearchParams;
   /** False: a client's page sent the request as a form. That form has no cookie of this site (SameSite); a link has. */
   isAnswer: boolean;

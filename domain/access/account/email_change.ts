@@ -167,7 +167,6 @@ async function emailChangeMail(
   });
 }
 
-/** The built-in English text. */
 const defaultText = (o: { confirmUrl: string; newEmail: string; firstName: string | null }) => ({
   subject: "Confirm your new email",
   textBody: `Hello${o.firstName ? ` ${o.firstName}` : ""},

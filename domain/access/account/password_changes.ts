@@ -181,7 +181,6 @@ const passwordResetMail = async (
     fallback: defaultText(link),
   });
 
-/** The built-in English text. */
 const defaultText = ({ resetUrl, firstName, expiresInMinutes }: Omit<ResetLink, "tenantId">) => ({
   subject: "Reset your password",
   textBody: `Hello${firstName ? ` ${firstName}` : ""},

@@ -79,7 +79,6 @@ export const OwnFactors = z.object({
 }).meta({ id: "OwnFactorsDto" });
 export type OwnFactors = z.output<typeof OwnFactors>;
 
-/** Columns of a factor, as shown to its owner. */
 const factorColumns = (q: Sql) => q`id, kind, name, created_at, confirmed_at, last_used_at`;
 
 /** Lists the caller's factors, oldest first. */

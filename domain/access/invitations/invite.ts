@@ -177,7 +177,6 @@ async function newInvitationMail(
   return { token, mail };
 }
 
-/** The built-in English text. */
 const defaultText = (o: { invitationUrl: string; tenantName: string; firstName: string | null }) => ({
   subject: `Invitation to ${o.tenantName}`,
   textBody: `Hello${o.firstName ? ` ${o.firstName}` : ""},

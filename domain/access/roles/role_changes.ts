@@ -269,13 +269,7 @@ const audited = ({ name, description, permissions }: Role) => ({
   permissions: permissions.map(({ code }) => code),
 });
 
-interface LockedRole {
-  id: string;
-  name: string;
-  description: string | null;
-  isSystem: boolean;
-  version: number;
-}
+type LockedRole = Pick<Role, "id" | "name" | "description"> & { isSystem: boolean; version: number };
 
 /** Locks a role of the tenant against concurrent changes and assignments. Throws ROLE_NOT_FOUND. */
 async function lockRole(tx: Tx, tenantId: string, id: string): Promise<LockedRole> {

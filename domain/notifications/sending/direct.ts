@@ -25,7 +25,6 @@ const RETRY_AFTER_MS = 5_000;
 /** Interval of the heartbeat of a direct message in delivery. The sweep settles messages whose heartbeat has stopped. */
 const HEARTBEAT_MS = 2_000;
 
-/** A direct email. */
 export interface DirectEmail {
   to: string[];
   cc: string[];

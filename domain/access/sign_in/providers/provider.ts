@@ -1,3 +1,4 @@
+import type { OpenIdIdentity } from "../../../../infra/openid.ts";
 import { X509Certificate } from "node:crypto";
 import { z } from "zod";
 import { createSecretBox, type SecretBox } from "../../../../infra/encryption.ts";
@@ -194,17 +195,11 @@ const MAX_SUBJECT = 1000;
 const MAX_GROUPS = 1000;
 
 /** A person, as a tenant's provider asserts them. */
-export interface AssertedIdentity {
-  subject: string;
-  email: string | null;
+export interface AssertedIdentity extends Omit<OpenIdIdentity, "issuer" | "claims"> {
   /** False: the provider says that it has not verified the email. It need not say that it has. */
   isEmailVerified: boolean;
-  firstName: string;
-  lastName: string;
   /** Names or ids of groups; null: the provider does not say. */
   groups: string[] | null;
-  /** How the provider authenticated the person (RFC 8176); empty if it does not say. */
-  amr: string[];
 }
 
 /**

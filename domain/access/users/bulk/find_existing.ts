@@ -1,5 +1,5 @@
 import type { Tx } from "../../../../infra/postgres/postgres.ts";
-import type { ActedBy } from "../../../rights/caller.ts";
+import type { Caller } from "../../../rights/caller.ts";
 import { isUuid } from "../../../shared/ids.ts";
 import { findSystemAdmins } from "../../roles/last_admins.ts";
 import type { Metadata } from "../metadata.ts";
@@ -27,7 +27,6 @@ export interface BulkRow {
 
 const ROW_OUTCOMES = ["Created", "Updated", "Unchanged", "Failed"] as const;
 
-/** The outcome of a row. */
 export interface RowResult {
   row: number;
   email: string | null;
@@ -37,13 +36,9 @@ export interface RowResult {
 }
 
 /** In whose name users are imported. */
-export interface Importer {
-  userId: string;
+export interface Importer extends Pick<Caller, "userId" | "apiKeyId" | "actedBy" | "traceId"> {
   /** The tenant of the import and of its audit rows; null: of all tenants. */
   tenantId: string | null;
-  apiKeyId: string | null;
-  actedBy: ActedBy | null;
-  traceId: string;
   /** The address of the request; absent in a job. */
   ip?: string | null;
   /** The importer's permissions in the tenant of the request. */
