@@ -1,4 +1,3 @@
-import type { SignedUrl } from "../../infra/objectstore/presign.ts";
 import type { Actor } from "../audit/audit.ts";
 import type { AuditPlatform } from "../audit/platform.ts";
 import type { Platform } from "../shared/platform.ts";
@@ -9,6 +8,11 @@ const DOWNLOAD_SECONDS = 5 * 60;
 export const DOWNLOAD_PURPOSES = ["download", "preview", "processing"] as const;
 export type DownloadPurpose = typeof DOWNLOAD_PURPOSES[number];
 
+export interface DownloadUrl {
+  url: string;
+  expiresAt: Date;
+}
+
 /**
  * Signs a download URL of an Available file. The purpose is audited before the URL is returned.
  * @throws FILE_NOT_AVAILABLE_CONFLICT, FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT
@@ -18,7 +22,7 @@ export async function giveDownloadUrl(
   actor: Actor,
   file: FileRow,
   purpose: DownloadPurpose,
-): Promise<SignedUrl> {
+): Promise<DownloadUrl> {
   const signed = signDownload(p, file, DOWNLOAD_SECONDS);
   await p.auditWriter.record(p.sql, actor, {
     action: "file.download-url",
@@ -34,7 +38,7 @@ export function signDownload(
   p: Pick<Platform, "objects" | "clock">,
   file: FileRow,
   expiresInSeconds = DOWNLOAD_SECONDS,
-): SignedUrl {
+): DownloadUrl {
   return p.objects.signDownload(contentKey(file), {
     fileName: file.fileName,
     expiresInSeconds,

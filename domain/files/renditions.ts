@@ -1,4 +1,3 @@
-import type { SignedUrl } from "../../infra/objectstore/presign.ts";
 import { z } from "zod";
 import {
   PICTURE_FITS,
@@ -13,7 +12,7 @@ import { defineJob, type JobContext } from "../jobs/job_type.ts";
 import { invalid, type Problem, problem } from "../problems/problem.ts";
 import { enumName, orUndefined, time } from "../shared/shapes.ts";
 import { profilesOf, type RenditionSize } from "./profiles.ts";
-import { contentKey } from "./download.ts";
+import { contentKey, type DownloadUrl } from "./download.ts";
 import type { FileRow } from "./file.ts";
 import { discardObject, newFinalKey, registerObject } from "./objects.ts";
 import type { FilePlatform } from "./platform.ts";
@@ -126,7 +125,7 @@ export async function giveRenditionUrl(
   p: Pick<FilePlatform, "sql" | "objects" | "clock">,
   file: FileRow,
   name: string,
-): Promise<SignedUrl> {
+): Promise<DownloadUrl> {
   contentKey(file);
   const [row] = await p.sql<
     (Pick<Rendition, "status" | "contentType" | "reason"> & { objectKey: string | null })[]

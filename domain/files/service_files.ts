@@ -1,10 +1,9 @@
-import type { SignedUrl } from "../../infra/objectstore/presign.ts";
 import { keepsFiles } from "../../infra/areas.ts";
 import type { StoredObject } from "../../infra/objectstore/multipart.ts";
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import type { Actor } from "../audit/audit.ts";
 import { problem } from "../problems/problem.ts";
-import { contentKey, giveDownloadUrl, signDownload } from "./download.ts";
+import { contentKey, type DownloadUrl, giveDownloadUrl, signDownload } from "./download.ts";
 import { type FileRecord, fileRecord, type FileRow } from "./file.ts";
 import { stateConflict } from "./file_state.ts";
 import { deliveryKey, deliveryPath, newStagingKey } from "./objects.ts";
@@ -144,7 +143,7 @@ export async function signFileDownload(
   p: Pick<FilePlatform, "sql" | "objects" | "clock">,
   fileId: string,
   o: { expiresInSeconds?: number } = {},
-): Promise<SignedUrl> {
+): Promise<DownloadUrl> {
   return signDownload(p, await readFile(p.sql, fileId), o.expiresInSeconds);
 }
 
@@ -153,7 +152,7 @@ export async function giveServiceDownload(
   p: Pick<FilePlatform, "sql" | "objects" | "clock" | "auditWriter">,
   actor: Actor,
   fileId: string,
-): Promise<SignedUrl> {
+): Promise<DownloadUrl> {
   return await giveDownloadUrl(p, actor, await readFile(p.sql, fileId), "download");
 }
 
@@ -166,7 +165,7 @@ export async function signTenantDownload(
   p: Pick<FilePlatform, "config" | "sql" | "objects" | "clock">,
   tenantId: string,
   fileId: string,
-): Promise<SignedUrl> {
+): Promise<DownloadUrl> {
   if (!keepsFiles(p.config)) throw problem("FILE_NOT_FOUND", "There are no files: AREAS leaves out files.");
   const file = await readFile(p.sql, fileId);
   if (file.tenantId !== tenantId) throw fileNotFound();

@@ -13,7 +13,7 @@ import { digest, newSecret } from "../../shared/secrets.ts";
 import { instant, orNull, requiredName, time } from "../../shared/shapes.ts";
 
 /** Maximum lifetime of a key or account that expires. */
-const MAX_LIFE_DAYS = 731;
+export const MAX_LIFE_DAYS = 731;
 /** Maximum time in which a former secret stays good beside the new one. */
 export const MAX_OVERLAP_SECONDS = 604_800;
 
