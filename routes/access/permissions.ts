@@ -18,9 +18,9 @@ import {
   deletePermission,
   NewPermission,
   PermissionChange,
+  setDefaultRoles,
   updatePermission,
 } from "../../domain/access/permissions/permission_changes.ts";
-import { setDefaultRoles } from "../../domain/access/permissions/default_role_changes.ts";
 import { created, ok, okAfter, text, versionedAnswer } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { enumName, uuid } from "../../domain/shared/shapes.ts";

@@ -138,7 +138,7 @@ export async function summarizeTenants(
 
 function where(q: Sql, reach: TenantReach, o: TenantFilter) {
   return allOf(q, [
-    withinReach(q, reach),
+    reach.everywhere ? q`true` : q`(t.id = ${reach.own} or t.parent_tenant_id = ${reach.childrenOf})`,
     !o.includeDeleted && q`t.deleted_at is null`,
     o.isActive !== undefined && (o.isActive ? q`t.is_active` : q`not t.is_active`),
     // The type is a literal: nearly all tenants have one type, and a plan for any type would expect as many of each.
@@ -231,11 +231,6 @@ async function readReach(
 async function isGroup(q: Sql, tenantId: string): Promise<boolean> {
   const [tenant] = await q<{ type: string }[]>`select type from tenants where id = ${tenantId}`;
   return tenant?.type === "Group";
-}
-
-/** SQL condition: `tenants t` is within reach. */
-function withinReach(q: Sql, { everywhere, own, childrenOf }: TenantReach) {
-  return everywhere ? q`true` : q`(t.id = ${own} or t.parent_tenant_id = ${childrenOf})`;
 }
 
 /**

@@ -42,7 +42,9 @@ export async function anonymizeUser(
   await lockLinkTargets(tx, [], await lockLinks(tx, userId));
   const user = await lockErasable(tx, userId);
   if (!user) throw userNotFound(userId);
-  await requireErasable(tx, caller, user, within);
+  await requireReach(tx, caller, user, within, "true");
+  await requireTheirReach(tx, caller, user.id, null);
+  requireNotSelf(caller, user.id, "erase");
   return await anonymize(p, tx, user, caller.userId);
 }
 
@@ -137,12 +139,6 @@ export async function addressesOf(q: Sql, userId: string): Promise<string[]> {
   const [user] = await q<{ email: string; phoneNumber: string | null }[]>`
     select email, phone_number from users where id = ${userId} and erased_at is null`;
   return user ? writtenAddresses(user) : [];
-}
-
-async function requireErasable(tx: Tx, caller: Caller, user: ErasableUser, within: string | null) {
-  await requireReach(tx, caller, user, within, "true");
-  await requireTheirReach(tx, caller, user.id, null);
-  requireNotSelf(caller, user.id, "erase");
 }
 
 /**

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { createSecretBox, type SecretBox } from "../../../../infra/encryption.ts";
 import { mailDomain } from "../../../../infra/mail/mail_address.ts";
 import type { Sql } from "../../../../infra/postgres/postgres.ts";
-import { invalid, type Problem, problem } from "../../../problems/problem.ts";
+import { invalid, problem } from "../../../problems/problem.ts";
 import { storableText } from "../../../shared/cut_text.ts";
 import { readPage } from "../../../shared/lists.ts";
 import type { PagedResult, PageRequest } from "../../../shared/paging.ts";
@@ -153,7 +153,7 @@ export async function listProviders(
 export async function readProvider(q: Sql, tenantId: string, id: string, lock = q``): Promise<ProviderRow> {
   const [row] = await q<ProviderRow[]>`
     select ${columns(q)} from sign_in_providers where id = ${id} and tenant_id = ${tenantId} ${lock}`;
-  if (!row) throw providerNotFound(id);
+  if (!row) throw problem("SIGN_IN_PROVIDER_NOT_FOUND", `The tenant has no sign-in provider ${id}.`);
   return row;
 }
 
@@ -164,9 +164,6 @@ export async function findTenantProvider(q: Sql, id: string, lock = q``): Promis
       and exists (select from tenants t where t.id = p.tenant_id and t.is_active and t.deleted_at is null) ${lock}`;
   return row ?? null;
 }
-
-const providerNotFound = (id: string): Problem =>
-  problem("SIGN_IN_PROVIDER_NOT_FOUND", `The tenant has no sign-in provider ${id}.`);
 
 type Keys = Pick<Platform["config"], "TARGET_KEYS">;
 
