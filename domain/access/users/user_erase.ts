@@ -7,17 +7,17 @@ import type { DataSubject } from "../../shared/personal_data.ts";
 import { userAccessChanged } from "../access_changes.ts";
 import { keepSystemAdmin } from "../roles/last_admins.ts";
 import { lockLinks, lockLinkTargets } from "./link_targets.ts";
-import { requireNotSelf, requireTheirReach, userNotFound, type UserPlatform } from "./user_details.ts";
+import {
+  requireNotSelf,
+  requireTheirReach,
+  type User,
+  userNotFound,
+  type UserPlatform,
+} from "./user_details.ts";
 import { emitUserDeleted } from "./user_events.ts";
 
 /** A user to erase, also a deleted one. */
-interface ErasableUser {
-  id: string;
-  email: string;
-  phoneNumber: string | null;
-  deletedAt: Date | null;
-  erasedAt: Date | null;
-}
+type ErasableUser = Pick<User, "id" | "email" | "phoneNumber" | "deletedAt"> & { erasedAt: Date | null };
 
 /**
  * The email of an erased user: none that can be used, and not the former one. A name of its own for each user, because
