@@ -58,11 +58,7 @@ export const SignInProvider = z.object({
 export type SignInProvider = z.output<typeof SignInProvider>;
 
 /** The members by which the service knows a provider. Those of the other kind are null. */
-export interface Connection {
-  issuer: string | null;
-  clientId: string | null;
-  entityId: string | null;
-  signInUrl: string | null;
+export interface Connection extends Pick<SignInProvider, "issuer" | "clientId" | "entityId" | "signInUrl"> {
   /** In PEM. */
   certificates: string[];
 }

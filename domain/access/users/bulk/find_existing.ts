@@ -4,7 +4,7 @@ import { isUuid } from "../../../shared/ids.ts";
 import { findSystemAdmins } from "../../roles/last_admins.ts";
 import type { Metadata } from "../metadata.ts";
 import type { LockedTenant } from "../link_targets.ts";
-import { findPlatformReach, type LockedUser } from "../user_details.ts";
+import { type AdminUser, findPlatformReach, type LockedUser } from "../user_details.ts";
 
 /** A user of an import. Absent values leave an existing user as it is. */
 export interface BulkRow {
@@ -56,12 +56,7 @@ interface FoundRole {
   codes: string[];
 }
 
-interface FoundLink {
-  tenantId: string;
-  isActive: boolean;
-  externalId: string | null;
-  roleIds: string[];
-}
+type FoundLink = Omit<AdminUser["tenants"][number], "isDefault">;
 
 export interface FoundUser extends Omit<LockedUser, "appIds" | "version"> {
   isDeleted: boolean;
