@@ -4,7 +4,7 @@ import { signatureHeaders } from "../../infra/http_out/webhook_signature.ts";
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { defineJob, type JobContext, PostponeJob } from "../jobs/job_type.ts";
 import { storableText } from "../shared/cut_text.ts";
-import type { DeliveryStatus } from "./deliveries.ts";
+import type { Delivery, DeliveryStatus } from "./deliveries.ts";
 import { DELIVERY_JOB, requeueDeliveries } from "./emit.ts";
 import { countAttempt, recordFailure, recordSuccess } from "./endpoint_health.ts";
 import { holdIfPaused } from "./pause_endpoint.ts";
@@ -141,13 +141,7 @@ export async function readPendingDelivery(q: Sql, id: string): Promise<PendingDe
 }
 
 /** How one attempt ended. */
-interface Attempt {
-  attemptedAt: Date;
-  durationMs: number;
-  statusCode: number | null;
-  /** Null: delivered. */
-  error: string | null;
-  answer: string | null;
+interface Attempt extends Omit<Delivery["attempts"][number], "number"> {
   /** No retry can succeed. */
   isFinal: boolean;
 }
@@ -173,7 +167,9 @@ export async function settleAttempt(
         completed_at = case when ${status} <> 'Pending' then now() end
       where id = ${delivery.id} and status = 'Pending' and attempt_count = ${delivery.attemptCount}`;
     if (count === 0) return false;
-    await insertAttempt(tx, delivery, tried);
+    await tx`insert into webhook_attempts (delivery_id, number, attempted_at, duration_ms, status_code, error, answer)
+      values (${delivery.id}, ${delivery.attemptCount + 1}, ${tried.attemptedAt}, ${tried.durationMs},
+        ${tried.statusCode}, ${tried.error}, ${tried.answer})`;
     if (isDelivered) await recordSuccess(tx, delivery);
     else if (delivery.isActive) {
       await recordFailure(p, tx, delivery, {
@@ -186,13 +182,6 @@ export async function settleAttempt(
     return true;
   });
   return isAccepted ? { status, retryInMs: delay ?? null } : { status: "Superseded", retryInMs: null };
-}
-
-async function insertAttempt(tx: Tx, delivery: PendingDelivery, tried: Attempt): Promise<void> {
-  await tx`insert into webhook_attempts (delivery_id, number, attempted_at, duration_ms, status_code, error, answer)
-    values (${delivery.id}, ${delivery.attemptCount + 1}, ${tried.attemptedAt}, ${tried.durationMs},
-      ${tried.statusCode},
-      ${tried.error}, ${tried.answer})`;
 }
 
 /**

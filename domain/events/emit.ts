@@ -4,6 +4,7 @@ import { wakeFor, writeJobs } from "../jobs/enqueue.ts";
 import { newId } from "../shared/ids.ts";
 import { eventBody, type EventData, eventData, type EventType, EVERY_TYPE, objectOf } from "./event_types.ts";
 import { announceEvents } from "./feed/event_feed.ts";
+import type { FeedEvent } from "./feed/read_page.ts";
 
 /** Constants of the delivery job type. Separate from its handler, so that code that enqueues need not import it. */
 export const DELIVERY_JOB = {
@@ -21,12 +22,7 @@ export type NewEvent = {
 }[EventType];
 
 /** An event with its id, as `events` stores it. */
-interface StoredEvent {
-  id: string;
-  type: string;
-  tenantId: string;
-  data: unknown;
-}
+type StoredEvent = Omit<FeedEvent, "occurredAt" | "position">;
 
 /**
  * Stores events for polling, and inserts deliveries for the subscribed webhook endpoints. Runs in the transaction of

@@ -4,9 +4,9 @@ import { invalid, problem } from "../problems/problem.ts";
 import { type Caller, holds } from "../rights/caller.ts";
 import type { RightsPlatform } from "../rights/platform.ts";
 import { newId } from "../shared/ids.ts";
-import { time } from "../shared/shapes.ts";
+import { anyObject, orUndefined, requiredName, time, uuid } from "../shared/shapes.ts";
 import { storeEvents } from "./emit.ts";
-import { ownDataMistake, ownTypeMistake } from "./event_types.ts";
+import { MAX_TYPE_LENGTH, ownDataMistake, ownTypeMistake } from "./event_types.ts";
 import type { EventPlatform } from "./platform.ts";
 
 /** The permission to publish events. */
@@ -15,13 +15,14 @@ export const PUBLISH = "publish:events";
 export const KEY_HOURS = 24;
 
 /** An event that a caller publishes. */
-export interface PublishedEvent {
-  type: string;
-  /** Absent: the tenant of the request. */
-  tenantId?: string | undefined;
-  data: Record<string, unknown>;
-  key?: string | undefined;
-}
+export const PublishedEvent = z.object({
+  type: z.string().min(1).max(MAX_TYPE_LENGTH).describe(
+    "Such as `invoice.paid`; no type of the service or of an extension",
+  ),
+  tenantId: orUndefined(uuid).describe("Absent: the tenant of the request"),
+  data: anyObject.describe("At most 64 KiB of JSON"),
+  key: orUndefined(requiredName(200)),
+}).meta({ id: "PublishEventRequest" });
 
 export const PublishResult = z.object({
   id: z.guid(),
@@ -40,7 +41,7 @@ export type PublishResult = z.output<typeof PublishResult>;
 export async function publishEvent(
   p: Pick<RightsPlatform & EventPlatform, "sql" | "rights" | "wakeUps" | "eventTypes">,
   caller: Caller,
-  event: PublishedEvent,
+  event: z.output<typeof PublishedEvent>,
 ): Promise<{ event: PublishResult; isDuplicate: boolean }> {
   const mistake = ownTypeMistake(event.type, p.eventTypes);
   if (mistake) throw invalid({ type: [mistake] });

@@ -17,14 +17,12 @@ export const MAX_REDELIVERED = 100_000;
 /** Up to this many are queued before the answer; more by a job. */
 const AT_ONCE = 500;
 
-export interface RedeliverResult {
-  /** Failed deliveries, counted up to MAX_REDELIVERED. */
-  matched: number;
-  /** Number of deliveries that are due at once. */
-  redelivered: number;
-  /** The job that sends them, if there are many. */
-  jobId: string | null;
-}
+export const RedeliverResult = z.object({
+  matched: z.int().describe(`Failed deliveries, counted up to ${MAX_REDELIVERED}`),
+  redelivered: z.int().describe("Deliveries that are due now"),
+  jobId: z.guid().nullable().describe("The job that sends them, if there are many"),
+}).meta({ id: "RedeliverFailedResponse" });
+type RedeliverResult = z.output<typeof RedeliverResult>;
 
 /**
  * Sends all failed deliveries of an endpoint again, with the same ids and new schedules of retries.

@@ -4,6 +4,7 @@ import { problem } from "../problems/problem.ts";
 import { actsAsOther, type Caller, holds, isProgram, isSystemAdmin } from "../rights/caller.ts";
 import { EXPORT_PROFILE } from "./profiles.ts";
 import { PURGE_KINDS, purgeKindOf } from "./purge_reasons.ts";
+import { membersOf } from "../shared/members_of.ts";
 import { time } from "../shared/shapes.ts";
 
 export const FILE_STATUSES = ["Pending", "Scanning", "Available", "Infected", "Failed", "Purged"] as const;
@@ -60,17 +61,13 @@ export interface FileRow extends Omit<FileRecord, "purgesAt" | "purgeKind"> {
   version: number;
 }
 
-const MEMBERS = Object.keys(FileRecord.shape) as (keyof FileRecord)[];
-
 /** The part of a row that callers may see: the members of `FileRecord`, and no other column. */
-export function fileRecord(row: FileRow): FileRecord {
-  const all = {
+export const fileRecord = (row: FileRow): FileRecord =>
+  membersOf(FileRecord, {
     ...row,
     purgesAt: isCollectable(row) ? row.collectAt : null,
     purgeKind: purgeKindOf(row.purgeReason),
-  };
-  return Object.fromEntries(MEMBERS.map((name) => [name, all[name]])) as FileRecord;
-}
+  });
 
 /** True if retention deletes the content at `collectAt`. */
 const isCollectable = ({ status, referenceCount, legalHold, retentionClass }: FileRow): boolean =>

@@ -6,7 +6,6 @@ import type { PartUpload } from "./parts.ts";
 /** An upload that started before its URL expired may still be running this long after. */
 export const LATE_UPLOAD_MS = 60 * 60_000;
 
-/** A file to reserve. */
 export interface NewFile {
   profile: string;
   fileName: string;

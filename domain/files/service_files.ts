@@ -11,7 +11,7 @@ import type { FilePlatform } from "./platform.ts";
 import { requireContentType, requireServiceProfile, requireSize } from "./profile_checks.ts";
 import { EXPORT_CONTENT_TYPE, EXPORT_PROFILE, type FileProfile } from "./profiles.ts";
 import { holdFile, releaseOwnerReferences } from "./references.ts";
-import { insertReservations } from "./reservation_writer.ts";
+import { insertReservations, type NewFile } from "./reservation_writer.ts";
 import { startScanning } from "./scan_job.ts";
 import type { AttachableFile, AttachedFiles, FileReader } from "../notifications/platform.ts";
 import { holds } from "../rights/caller.ts";
@@ -23,12 +23,8 @@ export { releaseOwnerReferences } from "./references.ts";
 /** Maximum time in which the service writes one of its own files. */
 const WRITE_TIMEOUT_MS = 6 * 60 * 60_000;
 
-export interface ServiceFile {
-  tenantId: string | null;
-  profile: string;
-  fileName: string;
-  contentType: string;
-  createdBy: string | null;
+export interface ServiceFile
+  extends Pick<NewFile, "tenantId" | "profile" | "fileName" | "contentType" | "createdBy"> {
   /** The first reference of the file: it cannot be purged while this owner holds it. */
   owner?: { scope: string; id: string };
   /** The file is Temporary and ends at this time. */

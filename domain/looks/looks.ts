@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { parseMailFrom } from "../../infra/mail/mail_address.ts";
 import { isTransaction, type Sql } from "../../infra/postgres/postgres.ts";
 import type { Platform } from "../shared/platform.ts";
@@ -19,34 +20,39 @@ export interface LogoFacts {
   tag: string;
 }
 
+export const EffectiveLooks = z.object({
+  productName: z.string(),
+  // Background of buttons and bars. On white it may be unreadable as text: see `readableShade`.
+  primaryColour: z.string(),
+  // Colour of text on `primaryColour`; always readable there.
+  textColour: z.string(),
+  // Plain text, lines separated by `\n`; empty if there is none.
+  footer: z.string(),
+  replyTo: z.string().nullable(),
+  senderName: z.string().nullable(),
+  senderAddress: z.string(),
+});
+
 /** How the messages and pages of a tenant look. Colours are `#rrggbb`. */
-export interface PageLooks {
-  productName: string;
+export interface PageLooks extends z.output<typeof EffectiveLooks> {
   logo: LogoFacts | null;
-  /** Background of buttons and bars. On white it may be unreadable as text: see `readableShade`. */
-  primaryColour: string;
-  /** Colour of text on `primaryColour`; always readable there. */
-  textColour: string;
-  /** Plain text, lines separated by `\n`; empty if there is none. */
-  footer: string;
-  replyTo: string | null;
-  senderName: string | null;
-  senderAddress: string;
 }
 
 /** Looks with the content of the logo, for documents. */
 export type Looks = Omit<PageLooks, "logo"> & { logo: LogoFacts & { content: Uint8Array } | null };
 
-/** The values that a tenant has set; null: the value of the configuration. */
-export interface OwnLooks {
-  productName: string | null;
-  primaryColour: string | null;
-  textColour: string | null;
-  footer: string | null;
-  replyTo: string | null;
+/** The values that a tenant can set; null: the value of the configuration. */
+export const ownLooks = {
+  productName: z.string().nullable(),
+  primaryColour: z.string().nullable(),
+  textColour: z.string().nullable(),
+  footer: z.string().nullable(),
+  replyTo: z.string().nullable(),
+};
+export type OwnLooks = { [M in keyof typeof ownLooks]: string | null } & {
   logo: LogoFacts | null;
   version: number;
-}
+};
 
 const NONE: OwnLooks = {
   productName: null,

@@ -10,7 +10,6 @@ export interface Content {
   /** Made from the HTML if the message has no text body. */
   text: string | null;
   attachments: MailAttachment[];
-  /** Extra mail headers. */
   headers?: Record<string, string>;
   /** Renders the content with a link instead of the attachments, for when the mail server finds them too large. */
   linked?: () => Promise<Content>;

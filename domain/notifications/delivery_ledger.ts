@@ -2,7 +2,7 @@ import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 import type { TemplatePins } from "../templates/parts.ts";
 import type { Rendition } from "../templates/render.ts";
 import { jsonRows } from "../shared/storable.ts";
-import type { MessageAttachment } from "./message.ts";
+import type { Message, MessageRecipient } from "./message.ts";
 import { emitNotificationFailed } from "./notification_events.ts";
 import {
   ERASED_ADDRESS,
@@ -15,50 +15,34 @@ import {
 import type { SuppressionReason } from "./suppression.ts";
 import { tenantKeyOf } from "./tenant_key.ts";
 
-export interface HeldRecipient extends RecipientUser {
+/** A recipient, with the preferences that the user behind it has when the message is held. */
+export interface HeldRecipient extends Required<MessageRecipient> {
   id: string;
-  kind: "to" | "cc" | "bcc";
-  address: string;
-  displayName: string | null;
   status: RecipientStatus;
-}
-
-/** The job run that holds a message. The attempt number is the fencing token. A direct message has no job. */
-interface Holder {
-  jobId: string | null;
-  attempt: number;
+  /** The reason for which the tenant has suppressed this address; null if it has not. */
+  suppression: SuppressionReason | null;
+  /** Null if the user has never set preferences. */
+  preference: RecipientPreference | null;
 }
 
 /** A message in status Sending, with all data a provider needs. */
-export interface HeldNotification extends Holder {
+export interface HeldNotification extends Required<Omit<Message, "recipients" | "userIds">> {
   id: string;
+  /** The job that holds it; null: a direct message. */
+  jobId: string | null;
+  /** The attempt of the job, which is the fencing token. */
+  attempt: number;
   tenantId: string | null;
-  channel: NotificationChannel;
   priority: NotificationPriority;
-  subject: string | null;
-  htmlBody: string | null;
-  textBody: string | null;
-  locale: string | null;
-  templateSlug: string | null;
   /** The template version at the time of acceptance; null without a template, or for rows older than template versions. */
   templateVersionId: string | null;
   /** The versions of its layout and partials; null if it has none. */
   templatePins: TemplatePins | null;
   /** The template version it was rendered from; null before it is rendered. */
   templateVersion: number | null;
-  templateData: Record<string, unknown> | null;
-  pushData: Record<string, string> | null;
-  category: string | null;
-  icon: string | null;
-  actionUrl: string | null;
-  fromAddress: string | null;
-  fromName: string | null;
-  replyTo: string | null;
-  isConfidential: boolean;
   /** The time at which the previous run took the message, if that run died and this one takes over. */
   interruptedAt?: Date | null;
   recipients: HeldRecipient[];
-  attachments: MessageAttachment[];
 }
 
 /** Error message of an attempt whose outcome was not recorded. */
@@ -288,18 +272,6 @@ export interface Outcome {
   isTransient?: boolean;
 }
 
-/** The user behind a recipient, with the preferences the user has when the message is held. */
-interface RecipientUser {
-  /** The user behind the address; null if the address belongs to no known user. */
-  userId: string | null;
-  /** True if the message goes to the user, at the user's current address. */
-  followsUser: boolean;
-  /** The reason for which the tenant has suppressed this address; null if it has not. */
-  suppression: SuppressionReason | null;
-  /** Null if the user has never set preferences. */
-  preference: RecipientPreference | null;
-}
-
 export interface RecipientPreference {
   timeZoneId: string;
   /** Minutes of the day in the user's time zone; both null without quiet hours. */
@@ -312,7 +284,7 @@ export interface RecipientPreference {
 }
 
 /**
- * SQL for the members of RecipientUser in the recipient's JSON; the statement uses the aliases `n` and `r`. It costs two
+ * SQL for the user, the suppression and the preferences in the recipient's JSON; the statement uses the aliases `n` and `r`. It costs two
  * index look-ups per recipient, the second only for known users. A suppression that this same message caused does not
  * count, so that a retry of the message tries the address again.
  */

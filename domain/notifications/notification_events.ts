@@ -2,7 +2,7 @@ import type { Tx } from "../../infra/postgres/postgres.ts";
 import { emitEvents } from "../events/emit.ts";
 import type { DeliveryState } from "./status.ts";
 
-interface FailedNotification {
+export interface FailedNotification {
   id: string;
   tenantId: string | null;
   channel: string;

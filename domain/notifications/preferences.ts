@@ -244,18 +244,15 @@ function validatedRow({ timeZoneId, quietHours, categories, digest }: Preference
 
 const MINUTES_A_DAY = 24 * 60;
 
-/** Quiet hours in a user's time zone, in minutes of the day. If `to` is less than `from`, they last past midnight. */
-interface QuietHours {
-  timeZoneId: string;
-  from: number;
-  to: number;
-}
-
 /**
- * The end of the quiet hours that contain `now`; null if `now` is outside of quiet hours. When clocks change: an end
+ * The end of the quiet hours that contain `now`; null if `now` is outside of quiet hours. They are in minutes of the day in
+ * a user's time zone. If `to` is less than `from`, they last past midnight. When clocks change: an end
  * time that is skipped becomes the end of the gap. If an end time occurs twice, the first one after `now` counts.
  */
-export function quietUntil({ timeZoneId, from, to }: QuietHours, now: Date): Date | null {
+export function quietUntil(
+  { timeZoneId, from, to }: { timeZoneId: string; from: number; to: number },
+  now: Date,
+): Date | null {
   const local = Temporal.Instant.fromEpochMilliseconds(now.getTime()).toZonedDateTimeISO(timeZoneId);
   const minute = local.hour * 60 + local.minute;
   const isQuiet = from < to ? minute >= from && minute < to : minute >= from || minute < to;

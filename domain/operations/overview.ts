@@ -65,23 +65,11 @@ const Attention = z.object({
 });
 type Attention = z.output<typeof Attention>;
 
-/** The members of an overview from which conditions that need attention follow. */
-interface Facts {
-  workers: unknown[] | null;
-  queues: { queue: string; waiting: number; oldestDueAt: Date | null; pause: unknown }[];
-  jobs: { failedJobs: number };
-  pauses: Pick<Pause, "kind" | "name" | "reason">[];
-  /** Null: the caller may not see them. */
-  failingWebhooks: number | null;
-  /** Seconds by which maintenance jobs are late; null: the caller may not see them. */
+/** An overview, with what else needs attention; null: the caller may not see it. */
+interface Facts extends Omit<Overview, "attention"> {
+  /** Seconds by which maintenance jobs are late. */
   maintenance: { name: string; seconds: number }[] | null;
   suppressionRise: number | null;
-  openDeadLetters: number;
-  recurring: { paused: number };
-  notifications: { failedNotifications: number; deadLetteredNotifications: number } | null;
-  scanner: { isAvailable: boolean; databaseStale?: boolean } | null;
-  reports: { failed: number; undelivered: number; pausedSchedules: number };
-  tenants: { tenantsAtCapacity: number } | null;
 }
 
 /** Lists the conditions of an overview that need attention, critical ones first. */
@@ -233,7 +221,6 @@ export async function readOverview(
   return { ...overview, attention: attentionOf({ ...overview, maintenance, suppressionRise }, now) };
 }
 
-/** Awaits all values of an object. */
 async function awaitMembers<T extends object>(parts: T): Promise<{ [K in keyof T]: Awaited<T[K]> }> {
   const values = await Promise.all(Object.values(parts));
   return Object.fromEntries(Object.keys(parts).map((name, i) => [name, values[i]])) as {

@@ -146,17 +146,11 @@ async function readSource(
     where id = any(array(select id from page)) order by id desc limit ${limit}`;
 }
 
-interface Page {
-  start: string;
-  end: string;
-  limit: number;
-}
-
 async function sourcesOf(
   { sql: q, config }: Pick<JobPlatform, "sql" | "config">,
   caller: Caller,
   key: TimelineKey,
-  page: Page,
+  page: { start: string; end: string; limit: number },
 ): Promise<Source[]> {
   const { tenantId, userId, ...ofOne } = key;
   const reach = jobReach(caller, tenantId);

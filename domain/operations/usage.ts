@@ -7,10 +7,10 @@ import { mailsByDay } from "../notifications/counts.ts";
 import { tenantKeyOf } from "../notifications/tenant_key.ts";
 import { reportsByDay } from "../reports/counts.ts";
 import { type Caller, holds } from "../rights/caller.ts";
-import type { PagedResult, PageRequest } from "../shared/paging.ts";
+import type { PagedResult } from "../shared/paging.ts";
 import type { PersonalData } from "../shared/personal_data.ts";
 import type { Platform } from "../shared/platform.ts";
-import { orderBy, readPage, type SortDirection } from "../shared/lists.ts";
+import { orderBy, readPage, type SortedPageRequest } from "../shared/lists.ts";
 import { time } from "../shared/shapes.ts";
 import { sampleDatabase } from "./data_health.ts";
 
@@ -42,13 +42,11 @@ const SORTS = {
 } as const;
 export const USAGE_SORTS = Object.keys(SORTS) as [keyof typeof SORTS, ...(keyof typeof SORTS)[]];
 
-export interface UsageRequest extends PageRequest {
+interface UsageRequest extends SortedPageRequest<keyof typeof SORTS> {
   /** As `YYYY-MM`. */
   month?: string | undefined;
   /** For callers who reach all tenants. */
   tenantId?: string | undefined;
-  sortBy?: keyof typeof SORTS | undefined;
-  sortDirection: SortDirection;
 }
 
 /** Lists the use of tenants by month: of all tenants for who administers them, else of the caller's tenant. */

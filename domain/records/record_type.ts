@@ -2,8 +2,8 @@ import type { z } from "zod";
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 import type { ProblemCode } from "../problems/problem.ts";
 import type { TenantCaller } from "../rights/caller.ts";
-import type { SortDirection } from "../shared/lists.ts";
-import type { PagedResult, PageRequest } from "../shared/paging.ts";
+import type { SortedPageRequest } from "../shared/lists.ts";
+import type { PagedResult } from "../shared/paging.ts";
 import type { Platform } from "../shared/platform.ts";
 import type { Versioned } from "../shared/version.ts";
 import type { Label } from "./labels.ts";
@@ -15,9 +15,7 @@ export type RecordContext = Pick<Platform, "config" | "wakeUps"> & {
 };
 
 /** Query of a list. All records have these members; the content of `filters` depends on the record. */
-export interface RecordListRequest extends PageRequest {
-  sortBy?: string | undefined;
-  sortDirection: SortDirection;
+export interface RecordListRequest extends SortedPageRequest<string> {
   search?: string | undefined;
   includeDeleted: boolean;
   filters: Record<string, unknown>;

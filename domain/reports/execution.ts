@@ -1,50 +1,100 @@
+import { z } from "zod";
 import { type Sql, type SqlPart, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
-import type { ReportFormat } from "../documents/formats.ts";
+import { formatNumber, type ReportFormat } from "../documents/formats.ts";
+import { FILE_STATUSES, type FileStatus } from "../files/file.ts";
 import { signFileDownload } from "../files/service_files.ts";
 import { problem } from "../problems/problem.ts";
 import type { Caller } from "../rights/caller.ts";
 import { allOf, belongsTo, countList, idWithin, pageOf, stateLiteral } from "../shared/lists.ts";
+import { membersOf } from "../shared/members_of.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import type { Platform } from "../shared/platform.ts";
+import { time } from "../shared/shapes.ts";
 import type { TemplatePins } from "../templates/parts.ts";
 import { holdsAllCondition, requireAll } from "./definition/permissions.ts";
 import {
   type DeliveryStatus,
+  deliveryStatus,
   hasFailed,
   isReady,
   isUndelivered,
   type ReportStatus,
   STATUS,
+  statusNumber,
 } from "./status.ts";
 
+/** The delivery to one recipient. */
+const DeliveryOutcome = z.object({
+  method: z.int(),
+  recipient: z.string(),
+  targetId: z.guid().nullable(),
+  status: z.enum(["Owed", "Delivered", "Failed"]),
+  errorMessage: z.string().nullable(),
+  attempts: z.int(),
+  updatedAt: time,
+}).meta({ id: "ReportDeliveryDto", description: "The delivery to one recipient" });
+type DeliveryOutcome = z.output<typeof DeliveryOutcome>;
+
+const duration = z.string().regex(/^\d{2,}:[0-5]\d:[0-5]\d\.\d{3}$/).nullable().describe("hh:mm:ss.fff");
+const summary = {
+  id: z.guid(),
+  templateId: z.string(),
+  reportName: z.string(),
+  format: formatNumber,
+  status: statusNumber,
+  deliveryStatus,
+  fileSizeBytes: z.int().nullable(),
+  createdAt: time,
+  completedAt: time.nullable(),
+};
+export const ExecutionSummary = z.object({ ...summary, tenantId: z.guid().nullable() }).meta({
+  id: "ReportExecutionSummaryDto",
+});
+export const ExecutionDetail = z.object({
+  ...summary,
+  parametersJson: z.string(),
+  storedFileId: z.guid().nullable(),
+  fileStatus: z.enum(FILE_STATUSES).nullable().describe(
+    "Status of that file; the document can be downloaded while it is Available",
+  ),
+  fileName: z.string().nullable(),
+  contentType: z.string().nullable(),
+  generationDuration: duration,
+  errorMessage: z.string().nullable(),
+  startedAt: time.nullable(),
+  requestedBy: z.string().nullable(),
+  scheduleId: z.guid().nullable(),
+  burstId: z.guid().nullable().describe("Common id of the executions of one burst"),
+  burstValue: z.string().nullable().describe("The burst value of this execution"),
+  downloadCount: z.int(),
+  expiresAt: time.nullable().describe("When the service releases the document for deletion"),
+  rowCount: z.int().nullable(),
+  deliveries: z.array(DeliveryOutcome),
+}).meta({ id: "ReportExecutionDetailDto" });
+type ExecutionDetail = z.output<typeof ExecutionDetail>;
+export const GenerationResult = ExecutionDetail.pick({
+  id: true,
+  templateId: true,
+  reportName: true,
+  format: true,
+  status: true,
+  fileName: true,
+  fileSizeBytes: true,
+  storedFileId: true,
+  generationDuration: true,
+  createdAt: true,
+}).meta({ id: "ReportGenerationResultDto" });
+
 /** A row of `report_executions`. */
-export interface Execution {
-  id: string;
+export interface Execution extends Omit<ExecutionDetail, "fileStatus" | "generationDuration" | "deliveries"> {
   tenantId: string | null;
-  templateId: string;
-  reportName: string;
   format: ReportFormat;
   status: ReportStatus;
-  parametersJson: string;
   requiredPermissions: string[];
   deliveryJson: string | null;
-  /** Null: no delivery was asked for, or there is no document yet. */
-  deliveryStatus: DeliveryStatus | null;
-  storedFileId: string | null;
-  fileName: string | null;
-  contentType: string | null;
-  fileSizeBytes: number | null;
-  rowCount: number | null;
   generationMs: number | null;
-  errorMessage: string | null;
-  requestedBy: string | null;
   createdBy: string | null;
-  scheduleId: string | null;
-  /** Shared by all executions of one burst. */
-  burstId: string | null;
-  /** The burst value of this document, as text. */
-  burstValue: string | null;
   /** The version of the document template; null for a report. */
   documentVersionId: string | null;
   /** The language of that document and the versions of its partials; null if it has neither texts nor partials. */
@@ -54,38 +104,44 @@ export interface Execution {
   attempts: number;
   failures: number;
   traceId: string | null;
-  downloadCount: number;
-  createdAt: Date;
-  startedAt: Date | null;
-  completedAt: Date | null;
-  expiresAt: Date | null;
   deletedAt: Date | null;
   /** Increased by every change except a counted download. */
   version: number;
 }
 
-/** The delivery to one recipient. */
-export interface DeliveryOutcome {
-  method: number;
-  recipient: string;
-  targetId: string | null;
-  status: "Owed" | "Delivered" | "Failed";
-  errorMessage: string | null;
-  attempts: number;
-  updatedAt: Date;
+export const executionSummary = (e: Execution) => membersOf(ExecutionSummary, e);
+
+export const executionDetail = (
+  e: Execution,
+  fileStatus: FileStatus | null,
+  deliveries: DeliveryOutcome[],
+) => ({
+  ...executionSummary(e),
+  ...membersOf(ExecutionDetail, { ...e, fileStatus, generationDuration: printDuration(e), deliveries }),
+});
+
+export const generationResult = (e: Execution) =>
+  membersOf(GenerationResult, { ...e, generationDuration: printDuration(e) });
+
+/** The time of generation as `hh:mm:ss.fff`. */
+function printDuration({ generationMs: ms }: Execution): string | null {
+  if (ms === null) return null;
+  const part = (value: number, digits = 2) => String(Math.floor(value)).padStart(digits, "0");
+  return `${part(ms / 3_600_000)}:${part(ms / 60_000 % 60)}:${part(ms / 1_000 % 60)}.${part(ms % 1_000, 3)}`;
 }
 
-export interface ExecutionFilter extends PageRequest {
+/** Filter of executions; absent members do not filter. */
+interface ExecutionFilter extends PageRequest {
   tenantId: string | null;
-  templateId: string | null;
-  scheduleId: string | null;
-  burstId: string | null;
-  status: number | null;
-  /** Null or any of these. */
-  deliveryStatus: readonly DeliveryStatus[] | null;
-  format: number | null;
-  fromDate: Date | null;
-  toDate: Date | null;
+  templateId?: string | undefined;
+  scheduleId?: string | undefined;
+  burstId?: string | undefined;
+  status?: number | undefined;
+  /** Any of these. */
+  deliveryStatus?: readonly DeliveryStatus[] | undefined;
+  format?: number | undefined;
+  fromDate?: Date | undefined;
+  toDate?: Date | undefined;
   includeDeleted: boolean;
 }
 
@@ -99,16 +155,16 @@ export async function listExecutions(
     belongsTo(q, filter.tenantId),
     mayBeSeenBy(q, caller),
     !filter.includeDeleted && q`deleted_at is null`,
-    filter.templateId !== null && q`template_id = ${filter.templateId}`,
-    filter.scheduleId !== null && q`schedule_id = ${filter.scheduleId}`,
-    filter.burstId !== null && q`burst_id = ${filter.burstId}`,
-    filter.status !== null && q`status = ${stateLiteral(q, String(filter.status))}`,
-    filter.deliveryStatus !== null &&
+    filter.templateId !== undefined && q`template_id = ${filter.templateId}`,
+    filter.scheduleId !== undefined && q`schedule_id = ${filter.scheduleId}`,
+    filter.burstId !== undefined && q`burst_id = ${filter.burstId}`,
+    filter.status !== undefined && q`status = ${stateLiteral(q, String(filter.status))}`,
+    filter.deliveryStatus !== undefined &&
     q`delivery_status = any(${stateLiteral(q, `{${filter.deliveryStatus}}`)}::text[])`,
-    filter.format !== null && q`format = ${filter.format}`,
-    filter.fromDate !== null && q`created_at >= ${filter.fromDate}`,
-    filter.toDate !== null && q`created_at <= ${filter.toDate}`,
-    idWithin(q, filter.fromDate, filter.toDate),
+    filter.format !== undefined && q`format = ${filter.format}`,
+    filter.fromDate !== undefined && q`created_at >= ${filter.fromDate}`,
+    filter.toDate !== undefined && q`created_at <= ${filter.toDate}`,
+    idWithin(q, filter.fromDate ?? null, filter.toDate ?? null),
   ]);
   const executions = q`report_executions where ${chosen}`;
   const [total, items] = await Promise.all([

@@ -64,6 +64,12 @@ export async function countRows(q: Sql, from: SqlPart): Promise<number> {
 
 export type SortDirection = "Ascending" | "Descending";
 
+/** The requested page of a list, and the one of its sort keys that orders it. */
+export interface SortedPageRequest<Sort extends string> extends PageRequest {
+  sortBy?: Sort | undefined;
+  sortDirection: SortDirection;
+}
+
 /**
  * SQL `order by` of a list: by the expression, then by the key, so that pages neither repeat nor skip rows.
  * @param expression raw SQL; must be a constant of the code, never a value of a request.

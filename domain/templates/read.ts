@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import { belongsTo, matches, readPage } from "../shared/lists.ts";
@@ -8,8 +9,18 @@ import { canonicalLocale, localeChain, localeForms, readDefaultLocale } from "./
 export const TEMPLATE_KINDS = ["Template", "Layout", "Partial"] as const;
 export type TemplateKind = typeof TEMPLATE_KINDS[number];
 
-/** The texts of the function `t`, by language and key. */
-export type TemplateTexts = Record<string, Record<string, string>>;
+/** Texts of the function `t`, by language and key. */
+export const templateTexts = z.record(
+  z.string().regex(/^[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8}){0,3}$/, "expected a language tag such as pt-BR"),
+  z.record(z.string().min(1).max(100), z.string().max(5_000)).refine(
+    (texts) => Object.keys(texts).length <= 500,
+    "expected at most 500 texts",
+  ),
+).refine((languages) => Object.keys(languages).length <= 30, "expected at most 30 languages").meta({
+  description: "Texts of the function `t`, by language and key",
+  example: { en: { greeting: "Hello {name}" }, pt: { greeting: "Olá {name}" } },
+});
+export type TemplateTexts = z.output<typeof templateTexts>;
 
 /** A stored template. `tenantId` is null for a shipped template. */
 export interface StoredTemplate extends TemplateContent {

@@ -109,7 +109,6 @@ export async function listRequests(
     where ${chosen(q, o)} order by id desc limit 20`;
 }
 
-/** A request to insert. */
 export interface NewRequest {
   id: string;
   kind: DataRequestKind;

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { checkAccess } from "../../domain/access/permissions/check_access.ts";
+import { AccessAnswer, AccessQuestion, checkAccess } from "../../domain/access/permissions/check_access.ts";
 import {
   AccessExplanation,
   explainAccess,
@@ -75,24 +75,11 @@ export const explainAccessRoutes = [
       "Drop all kept answers about a user at every event `user.access-changed` of the user, also if its `version` is not " +
       "new. Ask again if the `version` of a later answer is older than that of the last event.",
     access: inServedTenantsOrService("check:access"),
-    body: z.object({
-      checks: z.array(z.object({
-        userId: uuid,
-        tenantId: uuid,
-        permission: z.string().min(1).max(100).describe("Such as `read:users` or `approve:orders`"),
-      })).max(MAX_CHECKS),
-    }).meta({ id: "AccessCheckRequest" }),
+    body: z.object({ checks: z.array(AccessQuestion).max(MAX_CHECKS) }).meta({ id: "AccessCheckRequest" }),
     answers: {
       200: {
         description: "The answers, in the order of the checks",
-        schema: z.object({
-          results: z.array(z.object({
-            allowed: z.boolean(),
-            version: z.int().describe(
-              "The `ver` of the user's tokens; 0: the user has no link to the tenant",
-            ),
-          })),
-        }).meta({ id: "AccessCheckResponse" }),
+        schema: z.object({ results: z.array(AccessAnswer) }).meta({ id: "AccessCheckResponse" }),
       },
     },
     run: async ({ db, caller, body }) => ok({ results: await checkAccess(db, caller, body.checks) }),

@@ -2,8 +2,10 @@ import { z } from "zod";
 import { acrossTenants, inTenant } from "../../domain/rights/checks.ts";
 import {
   CATALOG_SORTS,
+  CategorySuggestion,
   listPermissions,
   PERMISSION_SORTS,
+  PermissionCatalogGroup,
   PermissionDetails,
   REACHES,
   readPermission,
@@ -16,9 +18,9 @@ import {
   deletePermission,
   NewPermission,
   PermissionChange,
+  setDefaultRoles,
   updatePermission,
 } from "../../domain/access/permissions/permission_changes.ts";
-import { setDefaultRoles } from "../../domain/access/permissions/default_role_changes.ts";
 import { created, ok, okAfter, text, versionedAnswer } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { enumName, uuid } from "../../domain/shared/shapes.ts";
@@ -36,16 +38,10 @@ import { nextTurn } from "../../domain/shared/in_turns.ts";
 
 const PermissionPage = pagedResultOf(PermissionDetails).meta({ id: "PermissionPage" });
 
-const PermissionCatalogPage = pagedResultOf(
-  z.object({
-    category: z.string(),
-    permissionCount: z.int(),
-    permissions: z.array(PermissionDetails),
-  }).meta({ id: "PermissionCatalogGroupDto" }),
-).meta({ id: "PermissionCatalogPage" });
+const PermissionCatalogPage = pagedResultOf(PermissionCatalogGroup).meta({ id: "PermissionCatalogPage" });
 
 const PermissionCategorySuggestionResultDto = z.object({
-  items: z.array(z.object({ category: z.string(), permissionCount: z.int() })),
+  items: z.array(CategorySuggestion),
 }).meta({ id: "PermissionCategorySuggestionResultDto" });
 
 const DefaultRolesDto = z.object({

@@ -3,6 +3,7 @@ import { afterStepUp, byPerson, inTenant } from "../../domain/rights/checks.ts";
 import {
   createApiKey,
   listApiKeys,
+  NewApiKey,
   readApiKey,
   revokeApiKey,
   rotateApiKey,
@@ -10,8 +11,8 @@ import {
 import { created, noContentAfter, ok, versionedAnswer } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/validation.ts";
-import { requiredName, uuid } from "../../domain/shared/shapes.ts";
-import { keysQuery, newExpiry, RotateKeyRequest } from "./shapes.ts";
+import { uuid } from "../../domain/shared/shapes.ts";
+import { keysQuery, RotateKeyRequest } from "./shapes.ts";
 import { KeyRecord } from "../../domain/access/keys/key_record.ts";
 
 const endpoint = endpointsIn("API keys");
@@ -52,11 +53,7 @@ export const apiKeyRoutes = [
     access: afterStepUp(access),
     summary:
       "Create an API key of the tenant, with permissions of the caller; only this answer shows the key",
-    body: z.object({
-      name: requiredName(200),
-      permissions: z.array(z.string().trim().min(1).max(200)).min(1).max(200),
-      expiresAt: newExpiry,
-    }).meta({ id: "CreateApiKeyRequest" }),
+    body: NewApiKey,
     answers: { 201: { description: "Created; Location is the URL of its record", schema: ApiKeyCreatedDto } },
     creates: "a secret",
     problems: ["ROLE_ASSIGNMENT_ESCALATION_BLOCKED", "PERMISSION_NOT_FOUND"],

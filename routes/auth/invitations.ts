@@ -1,5 +1,11 @@
 import { z } from "zod";
-import { acceptInvitation, acceptInvitationAs, readOffer } from "../../domain/access/invitations/accept.ts";
+import { JoinedUser } from "../../domain/access/account/registration.ts";
+import {
+  acceptInvitation,
+  acceptInvitationAs,
+  OfferedInvitation,
+  readOffer,
+} from "../../domain/access/invitations/accept.ts";
 import { anyone, byPerson, signedIn } from "../../domain/rights/checks.ts";
 import { HostedLooksDto, readHostedLooks } from "../looks/hosted_page.ts";
 import { ok } from "../shared/answer.ts";
@@ -12,29 +18,13 @@ const endpoint = endpointsIn("Sign-in", "/auth");
 
 const token = z.string().min(1).max(200);
 
-const OfferedInvitationDto = z.object({
-  email: z.string(),
-  tenantName: z.string(),
-  expiresAt: z.iso.datetime(),
-  account: z.enum(["New", "Password", "SignedIn"]).describe(
-    "What accepting needs. New: a password to choose. Password: the password of the account with this " +
-      "email. SignedIn: that account has no password, so its owner accepts signed in",
-  ),
-  hasSecondFactor: z.boolean().describe(
-    "True: the password of the account needs a code too; who uses a passkey accepts signed in",
-  ),
-  looks: HostedLooksDto,
-}).meta({ id: "OfferedInvitationDto" });
+const OfferedInvitationDto = OfferedInvitation.extend({ looks: HostedLooksDto })
+  .meta({ id: "OfferedInvitationDto" });
 
 const accepted = {
   200: {
     description: "The person is a user of the tenant and can sign in",
-    schema: z.object({
-      userId: z.guid(),
-      email: z.string(),
-      tenantId: z.guid(),
-      tenantName: z.string(),
-    }).meta({ id: "AcceptedInvitationDto" }),
+    schema: JoinedUser.meta({ id: "AcceptedInvitationDto" }),
   },
 };
 

@@ -192,7 +192,6 @@ const TEXTS = {
   },
 };
 
-/** The page that confirms a new email. */
 const confirmPage = confirmationPage({
   texts: TEXTS,
   explained: ["EMAIL_TOKEN_INVALID", "USER_ALREADY_EXISTS"],

@@ -1,9 +1,11 @@
 import { z } from "zod";
 import {
   confirmRegistration,
+  JoinedUser,
   readRegistration,
   readRegistrationMode,
   readRegistrationSettings,
+  RegistrationConfirmation,
   RegistrationMode,
   RegistrationSettings,
   RegistrationSettingsChange,
@@ -11,10 +13,9 @@ import {
   updateRegistrationSettings,
 } from "../../domain/access/account/registration.ts";
 import { PASSWORD_LENGTH } from "../../domain/access/passwords/password_rules.ts";
-import { userName } from "../../domain/access/users/user_details.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { anyone, inTenant } from "../../domain/rights/checks.ts";
-import { mailAddress, uuid, withDefault } from "../../domain/shared/shapes.ts";
+import { mailAddress, uuid } from "../../domain/shared/shapes.ts";
 import { contentTag } from "../../domain/shared/version.ts";
 import { HostedLooksDto, readHostedLooks } from "../looks/hosted_page.ts";
 import { ok } from "../shared/answer.ts";
@@ -133,17 +134,11 @@ export const registrationRoutes = [
     service: "waits for others",
     summary: "Create the account of a mailed token; it opens no session",
     access: anyone,
-    body: z.object({
-      token,
-      firstName: withDefault(userName, ""),
-      lastName: withDefault(userName, ""),
-      password: z.string().min(1).max(1024),
-    }).meta({ id: "ConfirmRegistrationRequest" }),
+    body: RegistrationConfirmation,
     answers: {
       200: {
         description: "The person is a user of the tenant and can sign in",
-        schema: z.object({ userId: z.guid(), email: z.string(), tenantId: z.guid(), tenantName: z.string() })
-          .meta({ id: "RegisteredUserDto" }),
+        schema: JoinedUser.meta({ id: "RegisteredUserDto" }),
       },
     },
     problems: [

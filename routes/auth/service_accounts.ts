@@ -3,38 +3,26 @@ import { afterStepUp, byPerson, inTenantOrService } from "../../domain/rights/ch
 import {
   createServiceAccount,
   listServiceAccounts,
+  NewServiceAccount,
   readServiceAccount,
   revokeServiceAccount,
   rotateServiceAccount,
+  ServiceAccount,
+  ServiceAccountChange,
   updateServiceAccount,
 } from "../../domain/access/keys/service_accounts.ts";
-import { keysQuery, newExpiry, RotateKeyRequest } from "./shapes.ts";
+import { keysQuery, RotateKeyRequest } from "./shapes.ts";
 import { KeyRecord } from "../../domain/access/keys/key_record.ts";
 import { created, noContentAfter, ok, versionedAnswer } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/validation.ts";
-import { enumName, instant, requiredName, uuid } from "../../domain/shared/shapes.ts";
+import { uuid } from "../../domain/shared/shapes.ts";
 
 const endpoint = endpointsIn("Service accounts");
 
-const tenants = z.union([enumName(["all"]), z.array(uuid).min(1).max(1000)], {
-  error: 'expected "all" or a list of 1 to 1000 tenant ids',
-}).describe('Tenants it acts in; "all": every active tenant, also future ones, except the platform');
 const secret = z.string().describe(
   "The secret, shown only in this answer. Send it as `Authorization: Bearer`",
 );
-const account = {
-  ...KeyRecord.shape,
-  clientId: z.string(),
-  tenants: z.union([z.literal("all"), z.array(z.guid())]),
-};
-const ServiceAccountDto = z.object(account).meta({ id: "ServiceAccountDto" });
-
-const given = {
-  name: requiredName(200),
-  permissions: z.array(z.string().trim().min(1).max(200)).min(1).max(200),
-  tenants,
-};
 const path = "/api/v1/service-accounts";
 const access = byPerson(inTenantOrService("manage:service-accounts"));
 const params = z.object({ id: uuid });
@@ -61,7 +49,7 @@ export const serviceAccountRoutes = [
     answers: {
       200: {
         description: "A page; includeDeleted adds revoked accounts",
-        schema: pagedResultOf(ServiceAccountDto),
+        schema: pagedResultOf(ServiceAccount),
       },
     },
     run: async ({ db, caller, query }) => ok(await listServiceAccounts(db, caller, query)),
@@ -72,7 +60,7 @@ export const serviceAccountRoutes = [
     params,
     summary: "Read a service account",
     answers: {
-      200: { etag: true, description: "The account, without its secret", schema: ServiceAccountDto },
+      200: { etag: true, description: "The account, without its secret", schema: ServiceAccount },
     },
     problems: ["SERVICE_ACCOUNT_NOT_FOUND"],
     run: async ({ db, caller, params }) => versionedAnswer(await readServiceAccount(db, caller, params.id)),
@@ -84,11 +72,11 @@ export const serviceAccountRoutes = [
     details:
       "It is not tied to a user. Each of its requests names a tenant in X-Tenant-ID, or acts without one where " +
       "the route allows it. Other tenants than the caller's, and permissions that reach every tenant, need admin:system.",
-    body: z.object({ ...given, expiresAt: newExpiry }).meta({ id: "CreateServiceAccountRequest" }),
+    body: NewServiceAccount,
     answers: {
       201: {
         description: "Created; Location is the URL of its record",
-        schema: z.object({ ...account, secret }).meta({ id: "ServiceAccountCreatedDto" }),
+        schema: z.object({ ...ServiceAccount.shape, secret }).meta({ id: "ServiceAccountCreatedDto" }),
       },
     },
     creates: "a secret",
@@ -103,11 +91,8 @@ export const serviceAccountRoutes = [
     access: afterStepUp(access),
     params,
     summary: "Change the name, permissions, tenants or end of a service account; effective at once",
-    body: z.object({ ...given, expiresAt: instant.nullable() }).partial().meta({
-      id: "UpdateServiceAccountRequest",
-      description: "Members left out keep their value",
-    }),
-    answers: { 200: { etag: true, description: "Changed", schema: ServiceAccountDto } },
+    body: ServiceAccountChange,
+    answers: { 200: { etag: true, description: "Changed", schema: ServiceAccount } },
     problems: [...changed],
     run: async ({ platform, caller, params, body, call }) =>
       versionedAnswer(await updateServiceAccount(platform, caller, params.id, body, call.ifMatch)),

@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { Profile, readProfile } from "../../domain/access/account/profile.ts";
-import { KEY_SORTS, MAX_LIFE_DAYS, MAX_OVERLAP_SECONDS } from "../../domain/access/keys/key_record.ts";
+import { KEY_SORTS, MAX_OVERLAP_SECONDS } from "../../domain/access/keys/key_record.ts";
+import { TokenPair } from "../../domain/access/sign_in/sessions.ts";
 import type { Origin, SignedIn } from "../../domain/access/sign_in/sign_in.ts";
-import { instant, orNull } from "../../domain/shared/shapes.ts";
+import { orNull } from "../../domain/shared/shapes.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { type Answer, ok } from "../shared/answer.ts";
 import type { Call } from "../shared/call.ts";
@@ -14,11 +15,7 @@ export const deviceToken = orNull(z.string().max(200)).describe(
 );
 
 const SignInDto = Profile.extend({
-  accessToken: z.string(),
-  tokenType: z.literal("Bearer"),
-  expiresIn: z.int().describe("Seconds until the access token expires"),
-  refreshToken: z.string(),
-  refreshExpiresIn: z.int().describe("Seconds until the refresh token expires"),
+  ...TokenPair.shape,
   deviceToken: z.string().optional().describe(
     "Secret of this device for 90 days, to send with its next sign-in; absent after a refresh or switch",
   ),
@@ -36,10 +33,6 @@ export const keysQuery = z.object({
   unusedForDays: queryInteger(1, 3650).optional().describe("Neither used nor created in these days"),
   expiresWithinDays: queryInteger(1, 3650).optional().describe("Good now, and expired after these days"),
 });
-
-/** The end of a new API key or service account. */
-export const newExpiry = orNull(instant)
-  .describe(`At most ${MAX_LIFE_DAYS} days ahead; absent: never`);
 
 export const RotateKeyRequest = z.object({
   overlapSeconds: z.int().min(0).max(MAX_OVERLAP_SECONDS).default(0).describe(

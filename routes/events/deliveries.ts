@@ -16,6 +16,7 @@ import {
   MAX_REDELIVERED,
   redeliverAllFailed,
   redeliverFailed,
+  RedeliverResult,
 } from "../../domain/events/redeliver_failed.ts";
 import { accepted, ok } from "../shared/answer.ts";
 import { ofTenant } from "../jobs/shapes.ts";
@@ -40,11 +41,7 @@ const dryRun = withDefault(z.boolean(), false).describe("Only counts");
 const redelivered = {
   200: {
     description: "How many failed, and how many are due now",
-    schema: z.object({
-      matched: z.int().describe(`Failed deliveries, counted up to ${MAX_REDELIVERED}`),
-      redelivered: z.int().describe("Deliveries that are due now"),
-      jobId: z.guid().nullable().describe("The job that sends them, if there are many"),
-    }).meta({ id: "RedeliverFailedResponse" }),
+    schema: RedeliverResult,
   },
 };
 const IN_PERIOD = "By the end of a delivery; of one that is pending, by its creation";

@@ -1,13 +1,12 @@
 import { z } from "zod";
 import { pollEvents } from "../../domain/events/feed/poll.ts";
 import { eventData, MAX_TYPE_LENGTH } from "../../domain/events/event_types.ts";
-import { PUBLISH, publishEvent, PublishResult } from "../../domain/events/publish.ts";
+import { PUBLISH, PublishedEvent, publishEvent, PublishResult } from "../../domain/events/publish.ts";
 import { servedTenants } from "../../domain/rights/caller.ts";
 import { admit, forBound, inServedTenantsOrService, signedIn } from "../../domain/rights/checks.ts";
 import { created, ok } from "../shared/answer.ts";
 import { callerOf } from "../shared/caller_of.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { anyObject, orUndefined, requiredName, uuid } from "../../domain/shared/shapes.ts";
 import { queryInteger } from "../shared/validation.ts";
 
 const endpoint = endpointsIn("Events");
@@ -31,15 +30,7 @@ export const eventRoutes = [
       "With `key`, the same type and key within 24 hours is the same event: the answer is 200 with that event. " +
       "Without a tenant, a service account names one of its tenants in `tenantId`, and a holder of admin:system any tenant.",
     creates: "atomically",
-    body: z.object({
-      type: z.string().min(1).max(MAX_TYPE_LENGTH).describe(
-        "Such as `invoice.paid`; no type of the service or of an extension",
-      ),
-      tenantId: orUndefined(uuid)
-        .describe("Absent: the tenant of the request"),
-      data: anyObject.describe("At most 64 KiB of JSON"),
-      key: orUndefined(requiredName(200)),
-    }).meta({ id: "PublishEventRequest" }),
+    body: PublishedEvent,
     answers: {
       201: { description: "Published; Location is the URL of the events of its type", schema: PublishResult },
       200: { description: "The same event was published before", schema: PublishResult },

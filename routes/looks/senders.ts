@@ -6,7 +6,7 @@ import {
   recordName,
   type Sender,
   SENDER_METHODS,
-  SENDER_STATUSES,
+  SenderDto,
 } from "../../domain/looks/sender.ts";
 import { confirmSender, readConfirmedTenant, verifySender } from "../../domain/looks/senders/verify.ts";
 import { anyone, inTenant } from "../../domain/rights/checks.ts";
@@ -25,22 +25,6 @@ const read = inTenant("manage:settings", "send:notifications");
 const write = inTenant("manage:settings");
 const params = z.object({ id: uuid });
 
-const NotificationSenderDto = z.object({
-  id: z.guid(),
-  address: z.string(),
-  name: z.string().nullable(),
-  method: z.enum(SENDER_METHODS),
-  status: z.enum(SENDER_STATUSES),
-  isDefault: z.boolean().describe("Mails that name no sender come from it while it is verified"),
-  dnsRecord: z.object({ name: z.string(), value: z.string() }).nullable()
-    .describe("The TXT record that proves the domain; null for a sender verified by mail"),
-  proofEndsAt: z.iso.datetime().nullable().describe("While it is pending: until when it can be proved"),
-  lastError: z.string().nullable(),
-  checkedAt: z.iso.datetime().nullable(),
-  verifiedAt: z.iso.datetime().nullable(),
-  createdAt: z.iso.datetime(),
-}).meta({ id: "NotificationSenderDto" });
-
 const shown = (sender: Sender) => {
   const { tenantId: _, dnsValue, misses: __, version: ___, proofEndsAt, ...rest } = sender;
   return {
@@ -51,7 +35,7 @@ const shown = (sender: Sender) => {
 };
 
 const name = requiredName(100).nullable().describe("Shown by mail programs; null: the product name");
-const sender = { etag: true, description: "The sender", schema: NotificationSenderDto } as const;
+const sender = { etag: true, description: "The sender", schema: SenderDto } as const;
 
 /** Addresses that the tenant sends mail from. */
 export const senderRoutes = [
@@ -60,7 +44,7 @@ export const senderRoutes = [
     access: read,
     summary: "List the tenant's sender addresses",
     query: z.object(pageQuery()),
-    answers: { 200: { description: "A page of senders", schema: pagedResultOf(NotificationSenderDto) } },
+    answers: { 200: { description: "A page of senders", schema: pagedResultOf(SenderDto) } },
     async run({ db, caller, query }) {
       const { items, ...rest } = await listSenders(db, caller.tenantId, query);
       return ok({ items: items.map(shown), ...rest });

@@ -1,8 +1,10 @@
 import { z } from "zod";
 import {
+  EffectiveLooks,
   logoUrl,
   looksOf,
   type OwnLooks,
+  ownLooks,
   readLogo,
   readOwnLooks,
   readTenantName,
@@ -38,26 +40,16 @@ const given = {
 };
 
 const TenantLooksDto = z.object({
-  productName: z.string().nullable(),
-  primaryColour: z.string().nullable(),
-  textColour: z.string().nullable(),
-  footer: z.string().nullable(),
-  replyTo: z.string().nullable(),
+  ...ownLooks,
   logo: z.object({
     url: z.string().describe("Public; another URL after every change of the logo"),
     contentType: z.enum(["image/png", "image/jpeg"]),
     width: z.int(),
     height: z.int(),
   }).nullable(),
-  effective: z.object({
-    productName: z.string(),
-    primaryColour: z.string(),
-    textColour: z.string(),
-    footer: z.string(),
-    replyTo: z.string().nullable(),
-    senderName: z.string().nullable(),
-    senderAddress: z.string(),
-  }).describe("What is used: the tenant's values, and those of the service for the rest"),
+  effective: EffectiveLooks.describe(
+    "What is used: the tenant's values, and those of the service for the rest",
+  ),
 }).meta({ id: "TenantLooksDto" });
 
 async function answer({ sql, config, baseUrl }: ServicePlatform, { tenantId }: TenantCaller, own: OwnLooks) {

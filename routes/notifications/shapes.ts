@@ -3,7 +3,7 @@ import { z } from "zod";
 import { channelName, channelNames } from "../../domain/notifications/channels.ts";
 import { category } from "../../domain/notifications/preferences.ts";
 import { DELIVERY_STATES, NOTIFICATION_PRIORITIES, STATUSES } from "../../domain/notifications/status.ts";
-import { templateTexts } from "../shared/templates.ts";
+import { templateTexts } from "../../domain/templates/read.ts";
 import {
   anyObject,
   enumName,

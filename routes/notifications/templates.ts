@@ -38,6 +38,7 @@ import {
   readTemplate,
   type StoredTemplate,
   TEMPLATE_KINDS,
+  templateTexts,
 } from "../../domain/templates/read.ts";
 import { listTemplateUses } from "../../domain/templates/uses.ts";
 import {
@@ -50,7 +51,7 @@ import {
 import { ofTenants } from "../jobs/shapes.ts";
 import { createdVersioned, ok, okAfter, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { comparedWith, templateTexts, VersionDifferencesDto, versionNumber } from "../shared/templates.ts";
+import { comparedWith, VersionDifferencesDto, versionNumber } from "../shared/templates.ts";
 import { pagedResultOf, pageQuery, queryBoolean } from "../shared/validation.ts";
 import {
   bodyText,

@@ -145,16 +145,6 @@ async function askUser(
   });
 }
 
-/** The answer to the question, or a request that a client's page sent as a form. */
-async function answerForm(platform: ServicePlatform, call: Call): Promise<Answer> {
-  const sent = await readSentForm(platform, call, CARRIED);
-  const { given, isAnswer, browser, decision } = sent;
-  if (!isAnswer || decision !== "allowed" && decision !== "denied") {
-    return await byQuery(platform, PATH, sent); // it asks, or asks again
-  }
-  return await answerRequest(platform, call, given, { browser, consent: decision });
-}
-
 const text = z.string().optional();
 const parameters = {
   response_type: text.describe("`code`"),
@@ -210,6 +200,13 @@ export const authorizeRoutes = [
     id: "authorizeClientByForm",
     summary: "The same with a form, and the user's answer to the question",
     content: { form: z.object(parameters) },
-    run: ({ platform, call }) => answerForm(platform, call),
+    async run({ platform, call }) {
+      const sent = await readSentForm(platform, call, CARRIED);
+      const { given, isAnswer, browser, decision } = sent;
+      if (!isAnswer || decision !== "allowed" && decision !== "denied") {
+        return await byQuery(platform, PATH, sent); // it asks, or asks again
+      }
+      return await answerRequest(platform, call, given, { browser, consent: decision });
+    },
   }),
 ] as const;

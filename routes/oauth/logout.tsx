@@ -8,7 +8,6 @@ import type { ServicePlatform } from "../../domain/platform.ts";
 import { anyone } from "../../domain/rights/checks.ts";
 import { cookieWriter, csrfToken } from "../console/shared/cookies.ts";
 import type { Answer } from "../shared/answer.ts";
-import type { Call } from "../shared/call.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import {
   type Browser,
@@ -110,13 +109,6 @@ async function askUser(
   });
 }
 
-/** The answer to the question, or a request that a client's page sent as a form. */
-async function answerForm(platform: ServicePlatform, call: Call): Promise<Answer> {
-  const sent = await readSentForm(platform, call, NAMES);
-  if (!sent.isAnswer) return await byQuery(platform, PATH, sent);
-  return await answerRequest(platform, sent.given, sent);
-}
-
 const text = z.string().optional();
 const parameters = z.object({
   id_token_hint: text,
@@ -156,6 +148,10 @@ export const logoutRoutes = [
     id: "signOutByClientForm",
     summary: "The same with a form, and the user's answer to the question",
     content: { form: parameters },
-    run: ({ platform, call }) => answerForm(platform, call),
+    async run({ platform, call }) {
+      const sent = await readSentForm(platform, call, NAMES);
+      if (!sent.isAnswer) return await byQuery(platform, PATH, sent);
+      return await answerRequest(platform, sent.given, sent);
+    },
   }),
 ] as const;

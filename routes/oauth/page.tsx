@@ -48,7 +48,6 @@ export async function pageAnswer(
     body: Child;
     owner?: PageOwner;
     formTarget?: string;
-    cookies?: string[];
   },
 ): Promise<Answer> {
   const assets = await sharedAssets();
@@ -92,7 +91,6 @@ export const carriedFields = (given: URLSearchParams, names: readonly string[]):
 
 /** A form sent to a page that asks: the request it is about, and what the user answered. */
 export interface SentForm {
-  /** The parameters of the request. */
   given: URLSearchParams;
   /** False: a client's page sent the request as a form. That form has no cookie of this site (SameSite); a link has. */
   isAnswer: boolean;
@@ -150,8 +148,8 @@ export const errorPage = (platform: ServicePlatform, browser: Browser, reason: s
 };
 
 /** A redirect of the browser. 303, so that a form is never sent on (RFC 9700, 4.12). */
-export const seeOther = (location: string, headers: Record<string, string> = {}): Answer => ({
+export const seeOther = (location: string): Answer => ({
   status: 303,
-  headers: { location, "referrer-policy": "no-referrer", ...headers },
+  headers: { location, "referrer-policy": "no-referrer" },
   body: undefined,
 });

@@ -1,55 +1,37 @@
 import type { Locale } from "../console/shared/languages.ts";
 
-interface OAuthTexts {
-  failed: string;
-  failedText: string;
-  allowTitle: (client: string) => string;
-  allowText: (client: string) => string;
-  you: (email: string, tenant: string | null) => string;
-  scopes: Record<string, string>;
-  ownScope: (scope: string) => string;
-  allow: string;
-  deny: string;
-  otherUser: string;
-  leaves: (host: string) => string;
-  signOutTitle: string;
-  signOutText: (email: string) => string;
-  signOut: string;
-  stay: string;
-  signedOut: string;
-  signedOutText: string;
-  signIn: string;
-}
+const en = {
+  failed: "Sign-in failed",
+  failedText: "The program that sent you here made a mistake. Go back and try again, or tell its operator:",
+  allowTitle: (client: string) => `Allow ${client}?`,
+  allowText: (client: string) => `${client} wants to use your account:`,
+  you: (email: string, tenant: string | null) =>
+    tenant === null ? `Signed in as ${email}` : `Signed in as ${email} in ${tenant}`,
+  scopes: {
+    openid: "Know who you are",
+    profile: "Read your name",
+    email: "Read your email address",
+    offline_access: "Act for you while you are away",
+    "steward.self": "Show and change your notifications, profile and sessions",
+    "steward.files": "Use files with your permissions",
+  } as Record<string, string>,
+  ownScope: (scope: string) => `Use ${scope}`,
+  allow: "Allow",
+  deny: "Do not allow",
+  otherUser: "Use another account",
+  leaves: (host: string) => `You will return to ${host}.`,
+  signOutTitle: "Sign out?",
+  signOutText: (email: string) => `A program asks to sign you out. You are signed in as ${email}.`,
+  signOut: "Sign out",
+  stay: "Stay signed in",
+  signedOut: "You are signed out",
+  signedOutText: "You can close this page.",
+  signIn: "Sign in",
+};
 
 /** Texts of the provider's pages. */
-export const oauthTexts: Record<Locale, OAuthTexts> = {
-  en: {
-    failed: "Sign-in failed",
-    failedText: "The program that sent you here made a mistake. Go back and try again, or tell its operator:",
-    allowTitle: (client) => `Allow ${client}?`,
-    allowText: (client) => `${client} wants to use your account:`,
-    you: (email, tenant) => tenant === null ? `Signed in as ${email}` : `Signed in as ${email} in ${tenant}`,
-    scopes: {
-      openid: "Know who you are",
-      profile: "Read your name",
-      email: "Read your email address",
-      offline_access: "Act for you while you are away",
-      "steward.self": "Show and change your notifications, profile and sessions",
-      "steward.files": "Use files with your permissions",
-    },
-    ownScope: (scope) => `Use ${scope}`,
-    allow: "Allow",
-    deny: "Do not allow",
-    otherUser: "Use another account",
-    leaves: (host) => `You will return to ${host}.`,
-    signOutTitle: "Sign out?",
-    signOutText: (email) => `A program asks to sign you out. You are signed in as ${email}.`,
-    signOut: "Sign out",
-    stay: "Stay signed in",
-    signedOut: "You are signed out",
-    signedOutText: "You can close this page.",
-    signIn: "Sign in",
-  },
+export const oauthTexts: Record<Locale, typeof en> = {
+  en,
   pt: {
     failed: "Não foi possível entrar",
     failedText:

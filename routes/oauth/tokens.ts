@@ -214,7 +214,11 @@ export const tokenRoutes = [
         schema: OAuthErrorDto,
       },
     },
-    run: ({ platform, call }) => oauthAnswer(() => answer(platform, call)),
+    run: ({ platform, call }) =>
+      oauthAnswer(async () => {
+        const { asker, token } = await readQuestion(platform, call);
+        return ok(await introspect(platform, asker, token));
+      }),
   }),
 ] as const;
 
@@ -261,9 +265,4 @@ function requireAccount(caller: Caller | null): Asker {
   const { userId, tenantId, serviceAccount } = caller;
   if (serviceAccount.permissions.has(CHECK)) return { userId, tenantId, serviceAccount };
   throw new OAuthError("insufficient_scope", `The service account does not hold ${CHECK}.`);
-}
-
-async function answer(platform: ServicePlatform, call: Call): Promise<Answer> {
-  const { asker, token } = await readQuestion(platform, call);
-  return ok(await introspect(platform, asker, token));
 }

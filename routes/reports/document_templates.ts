@@ -1,10 +1,19 @@
 import { z } from "zod";
 import { DeliveryOptionsShape } from "../../domain/reports/delivery/options.ts";
-import { listDocumentUses, previewDocument } from "../../domain/reports/document_templates/render.ts";
+import {
+  DocumentUse,
+  listDocumentUses,
+  previewDocument,
+} from "../../domain/reports/document_templates/render.ts";
 import { documentSamples } from "../../domain/reports/document_templates/samples.ts";
 import {
   compareDocumentTemplateVersions,
+  DocumentSample,
   type DocumentTemplate,
+  DocumentTemplateDto,
+  DocumentTemplateSummary,
+  DocumentVersionDto,
+  DocumentVersionSummary,
   listDocumentTemplates,
   listDocumentTemplateVersions,
   readDocumentTemplate,
@@ -16,10 +25,13 @@ import {
   restoreDocumentTemplateVersion,
   updateDocumentTemplate,
 } from "../../domain/reports/document_templates/write.ts";
-import { requestDocuments } from "../../domain/reports/generation/generate_document.ts";
+import {
+  DocumentItem,
+  documentLanguage,
+  requestDocuments,
+} from "../../domain/reports/generation/generate_document.ts";
 import { inTenant } from "../../domain/rights/checks.ts";
 import {
-  anyObject,
   optionalObject,
   orNull,
   requiredName,
@@ -36,7 +48,8 @@ import {
   okVersioned,
 } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { comparedWith, templateTexts, VersionDifferencesDto, versionNumber } from "../shared/templates.ts";
+import { templateTexts } from "../../domain/templates/read.ts";
+import { comparedWith, VersionDifferencesDto, versionNumber } from "../shared/templates.ts";
 import { pagedResultOf, pageQuery } from "../shared/validation.ts";
 import { reportLocation, tracking, TrackingDto } from "./shapes.ts";
 
@@ -54,62 +67,9 @@ const slug = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/, {
 const title = requiredText(1_000).describe("Title of the document and name of its file");
 const body = requiredText(200_000).describe("Markup with variables; see the README of document templates");
 const variables = z.string().max(2_000).describe("Names that the data must have, comma-separated");
-const data = anyObject;
 const templates = { titleTemplate: title, bodyTemplate: body };
 const locale = withDefault(requiredText(35), "en");
-const language = orNull(requiredText(35)).describe(
-  "Language of the document's texts, such as pt-BR; absent: the tenant's default",
-);
-const documentItem = z.object({
-  data,
-  name: orNull(z.string().trim().min(1).max(200)).describe(
-    "Names the document among the others; absent: its number",
-  ),
-  language: language.describe("Language of this document's texts; absent: that of the request"),
-  recipients: withDefault(z.array(z.string().trim().min(1).max(320)).max(1000), [])
-    .describe("Who gets this document, where delivery is by email"),
-}).meta({ id: "DocumentItem" });
 const texts = templateTexts.nullish();
-const timestamp = z.iso.datetime();
-
-const summaryFields = {
-  id: z.guid(),
-  slug: z.string(),
-  name: z.string(),
-  locale: z.string(),
-  version: z.int(),
-  createdAt: timestamp,
-  updatedAt: timestamp,
-};
-const contentFields = {
-  titleTemplate: z.string(),
-  bodyTemplate: z.string(),
-  requiredVariables: z.string(),
-  sampleData: data,
-  texts: templateTexts.nullable(),
-};
-const SummaryDto = z.object(summaryFields).meta({ id: "DocumentTemplateSummaryDto" });
-const TemplateDto = z.object({ ...summaryFields, ...contentFields }).meta({ id: "DocumentTemplateDto" });
-const VersionItem = z.object({
-  version: z.int(),
-  changedAt: timestamp,
-  changedBy: z.guid().nullable(),
-}).meta({ id: "DocumentTemplateVersionItem" });
-const VersionDto = z.object({
-  templateId: z.guid(),
-  version: z.int(),
-  name: z.string(),
-  locale: z.string(),
-  ...contentFields,
-  changedAt: timestamp,
-  changedBy: z.guid().nullable(),
-}).meta({ id: "DocumentTemplateVersionDto" });
-const SampleDto = z.object({
-  slug: z.string(),
-  name: z.string(),
-  locale: z.string(),
-  ...contentFields,
-}).meta({ id: "DocumentTemplateSampleDto" });
 
 const templateOf = ({ tenantId: _, changedBy: __, partSlugs: ___, ...template }: DocumentTemplate) =>
   template;
@@ -121,14 +81,6 @@ const pdf = (content: Uint8Array): Answer => ({
 });
 const PDF = { 200: { description: "The document", contentType: "application/pdf" } };
 
-const DocumentUseDto = z.object({
-  id: z.guid(),
-  slug: z.string(),
-  name: z.string(),
-  locale: z.string(),
-  error: z.string().nullable().describe("Why it is invalid with the partial; null: it is valid"),
-}).meta({ id: "DocumentUseDto" });
-
 /** Templates of documents such as invoices, their versions and the documents made of them. */
 export const documentTemplateRoutes = [
   endpoint("GET /api/v1/document-templates", {
@@ -139,7 +91,7 @@ export const documentTemplateRoutes = [
       ...pageQuery(),
       search: z.string().max(200).optional().describe("Part of the slug or name"),
     }),
-    answers: { 200: { description: "A page of templates", schema: pagedResultOf(SummaryDto) } },
+    answers: { 200: { description: "A page of templates", schema: pagedResultOf(DocumentTemplateSummary) } },
     run: async ({ db, caller, query }) =>
       ok(await listDocumentTemplates(db, caller.tenantId, query.search, query)),
   }),
@@ -147,7 +99,7 @@ export const documentTemplateRoutes = [
     id: "listDocumentTemplateSamples",
     summary: "List the shipped samples, to copy and change",
     access: reading,
-    answers: { 200: { description: "The samples", schema: z.array(SampleDto) } },
+    answers: { 200: { description: "The samples", schema: z.array(DocumentSample) } },
     run: () => Promise.resolve(ok(documentSamples())),
   }),
   endpoint("POST /api/v1/document-templates", {
@@ -164,7 +116,7 @@ export const documentTemplateRoutes = [
       texts: texts.transform((given) => given ?? null),
     }).meta({ id: "CreateDocumentTemplateRequest" }),
     creates: "atomically",
-    answers: { 201: { etag: true, description: "The template", schema: TemplateDto } },
+    answers: { 201: { etag: true, description: "The template", schema: DocumentTemplateDto } },
     problems: ["DOCUMENT_TEMPLATE_INVALID", "DOCUMENT_TEMPLATE_ALREADY_EXISTS"],
     async run({ platform, caller, body }) {
       const template = await createDocumentTemplate(platform, caller, body);
@@ -185,7 +137,7 @@ export const documentTemplateRoutes = [
       locale,
       requiredVariables: withDefault(variables, ""),
       texts: texts.transform((given) => given ?? null),
-      language,
+      language: documentLanguage,
       data: optionalObject.transform((given) => given ?? {}),
     }).meta({ id: "PreviewDocumentTemplateRequest" }),
     answers: PDF,
@@ -204,7 +156,7 @@ export const documentTemplateRoutes = [
     summary: "Read a document template with its texts",
     access: reading,
     params,
-    answers: { 200: { etag: true, description: "The template", schema: TemplateDto } },
+    answers: { 200: { etag: true, description: "The template", schema: DocumentTemplateDto } },
     problems: ["DOCUMENT_TEMPLATE_NOT_FOUND"],
     async run({ db, caller, params }) {
       const template = await readDocumentTemplate(db, caller.tenantId, params.id);
@@ -224,7 +176,7 @@ export const documentTemplateRoutes = [
       sampleData: optionalObject.transform((sample) => sample === null ? {} : sample),
       texts,
     }).meta({ id: "UpdateDocumentTemplateRequest" }),
-    answers: { 200: { etag: true, description: "The template", schema: TemplateDto } },
+    answers: { 200: { etag: true, description: "The template", schema: DocumentTemplateDto } },
     problems: ["DOCUMENT_TEMPLATE_NOT_FOUND", "DOCUMENT_TEMPLATE_INVALID", "PRECONDITION_FAILED"],
     async run({ platform, caller, params, body, call }) {
       const template = await updateDocumentTemplate(platform, caller, params.id, body, call.ifMatch);
@@ -247,7 +199,7 @@ export const documentTemplateRoutes = [
     access: reading,
     params,
     query: z.object(pageQuery(100, 100)),
-    answers: { 200: { description: "The versions", schema: z.array(VersionItem) } },
+    answers: { 200: { description: "The versions", schema: z.array(DocumentVersionSummary) } },
     problems: ["DOCUMENT_TEMPLATE_NOT_FOUND"],
     run: async ({ db, caller, params, query }) =>
       ok(await listDocumentTemplateVersions(db, caller.tenantId, params.id, query)),
@@ -257,7 +209,7 @@ export const documentTemplateRoutes = [
     summary: "Read one version of a document template; a version never changes",
     access: reading,
     params: versionParams,
-    answers: { 200: { description: "The version", schema: VersionDto } },
+    answers: { 200: { description: "The version", schema: DocumentVersionDto } },
     problems: ["DOCUMENT_TEMPLATE_NOT_FOUND"],
     async run({ db, caller, params: { id, version } }) {
       const stored = await readDocumentTemplateVersion(db, caller.tenantId, id, version);
@@ -285,7 +237,7 @@ export const documentTemplateRoutes = [
     access: changing,
     params: versionParams,
     creates: "atomically",
-    answers: { 200: { etag: true, description: "The template", schema: TemplateDto } },
+    answers: { 200: { etag: true, description: "The template", schema: DocumentTemplateDto } },
     problems: ["DOCUMENT_TEMPLATE_NOT_FOUND", "DOCUMENT_TEMPLATE_INVALID", "PRECONDITION_FAILED"],
     async run({ platform, caller, params: { id, version }, call }) {
       const template = await restoreDocumentTemplateVersion(platform, caller, id, version, call.ifMatch);
@@ -299,7 +251,7 @@ export const documentTemplateRoutes = [
     access: reading,
     params,
     bodyOptional: true,
-    body: z.object({ data: optionalObject.transform((given) => given ?? null), language })
+    body: z.object({ data: optionalObject.transform((given) => given ?? null), language: documentLanguage })
       .meta({ id: "RenderDocumentTemplateRequest" }),
     answers: PDF,
     problems: [
@@ -324,8 +276,8 @@ export const documentTemplateRoutes = [
     params,
     body: z.object({
       data: optionalObject.transform((given) => given ?? null),
-      items: orNull(z.array(documentItem).min(1).max(100)),
-      language,
+      items: orNull(z.array(DocumentItem).min(1).max(100)),
+      language: documentLanguage,
       delivery: orNull(DeliveryOptionsShape),
     }).meta({ id: "GenerateDocumentsRequest" }),
     creates: "atomically",
@@ -347,7 +299,7 @@ export const documentTemplateRoutes = [
     details: "Templates that use it through another partial are listed too. At most 50, by slug and locale.",
     access: inTenant("send:notifications"),
     params: z.object({ id: uuid }),
-    answers: { 200: { description: "The document templates", schema: z.array(DocumentUseDto) } },
+    answers: { 200: { description: "The document templates", schema: z.array(DocumentUse) } },
     problems: ["NOTIFICATION_TEMPLATE_NOT_FOUND", "RATE_LIMITED"],
     run: async ({ platform, caller, params: { id } }) =>
       ok(await listDocumentUses(platform, caller.tenantId, id)),

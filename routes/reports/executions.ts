@@ -7,6 +7,12 @@ import { DELIVERY_STATUSES } from "../../domain/reports/status.ts";
 import { redeliver, Redelivery } from "../../domain/reports/delivery/create_deliveries.ts";
 import {
   downloadReport,
+  ExecutionDetail,
+  executionDetail,
+  ExecutionSummary,
+  executionSummary,
+  GenerationResult,
+  generationResult,
   listDeliveries,
   listExecutions,
   readVisibleExecution,
@@ -21,12 +27,6 @@ import { pagedResultOf, queryBoolean, queryInstant, queryInteger, queryNames } f
 import {
   AsyncGenerationRequest,
   DownloadDto,
-  executionDetail,
-  ExecutionDetailDto,
-  executionSummary,
-  ExecutionSummaryDto,
-  generationResult,
-  GenerationResultDto,
   ReportId,
   reportLocation,
   reportPage,
@@ -77,23 +77,12 @@ export const executionRoutes = [
       ...ofTenants,
       ...reportPage,
     }),
-    answers: { 200: { description: "A page of executions", schema: pagedResultOf(ExecutionSummaryDto) } },
+    answers: { 200: { description: "A page of executions", schema: pagedResultOf(ExecutionSummary) } },
     problems: ["FORBIDDEN"],
     async run({ db, caller, query }) {
-      const page = await listExecutions(db, caller, {
-        tenantId: listedTenant(caller, query),
-        templateId: query.templateId ?? null,
-        scheduleId: query.scheduleId ?? null,
-        burstId: query.burstId ?? null,
-        status: query.status ?? null,
-        deliveryStatus: query.deliveryStatus ?? null,
-        format: query.format ?? null,
-        fromDate: query.fromDate ?? null,
-        toDate: query.toDate ?? null,
-        includeDeleted: query.includeDeleted,
-        page: query.pageNumber,
-        pageSize: query.pageSize,
-      });
+      const { pageNumber, ...filter } = query;
+      const tenantId = listedTenant(caller, query);
+      const page = await listExecutions(db, caller, { ...filter, tenantId, page: pageNumber });
       return ok({ ...page, items: page.items.map(executionSummary) });
     },
   }),
@@ -103,7 +92,7 @@ export const executionRoutes = [
     summary: "Read an execution with all details",
     access,
     params: ReportId,
-    answers: { 200: { etag: true, description: "The execution", schema: ExecutionDetailDto } },
+    answers: { 200: { etag: true, description: "The execution", schema: ExecutionDetail } },
     problems: ["REPORT_NOT_FOUND", "MISSING_PERMISSION", "FORBIDDEN"],
     async run({ db, caller, params }) {
       const execution = await readVisibleExecution(db, caller, params.id);
@@ -172,7 +161,7 @@ export const generationRoutes = [
     access,
     body: GenerationRequest,
     creates: "in steps",
-    answers: { 201: { description: "The completed execution", schema: GenerationResultDto } },
+    answers: { 201: { description: "The completed execution", schema: GenerationResult } },
     problems: [
       ...refusals,
       "REPORT_BUSY_UNAVAILABLE",

@@ -13,19 +13,16 @@ import {
   updateSchedule,
 } from "../../domain/reports/schedules/schedule_changes.ts";
 import { triggerSchedule } from "../../domain/reports/schedules/schedule_runs.ts";
-import { listSchedules, readVisibleSchedule } from "../../domain/reports/schedules/schedule.ts";
+import {
+  listSchedules,
+  readVisibleSchedule,
+  ScheduleDto,
+  scheduleDto,
+} from "../../domain/reports/schedules/schedule.ts";
 import { accepted, createdVersioned, noContent, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, queryBoolean } from "../shared/validation.ts";
-import {
-  ReportId,
-  reportLocation,
-  reportPage,
-  ScheduleDto,
-  scheduleDto,
-  tracking,
-  TrackingDto,
-} from "./shapes.ts";
+import { ReportId, reportLocation, reportPage, tracking, TrackingDto } from "./shapes.ts";
 
 const endpoint = endpointsIn("Reports");
 
@@ -49,12 +46,8 @@ export const scheduleRoutes = [
     answers: { 200: { description: "A page of schedules", schema: pagedResultOf(ScheduleDto) } },
     problems: ["FORBIDDEN"],
     async run({ db, caller, query }) {
-      const page = await listSchedules(db, caller, {
-        templateId: query.templateId ?? null,
-        isActive: query.isActive ?? null,
-        page: query.pageNumber,
-        pageSize: query.pageSize,
-      });
+      const { pageNumber, ...filter } = query;
+      const page = await listSchedules(db, caller, { ...filter, page: pageNumber });
       return ok({ ...page, items: page.items.map(scheduleDto) });
     },
   }),

@@ -3,6 +3,7 @@ import { reportTargets, tryTarget } from "../../domain/reports/delivery/targets.
 import {
   readWebhookSecretState,
   rotateWebhookSecret,
+  WebhookSecretState,
 } from "../../domain/reports/delivery/webhook_secrets.ts";
 import { inTenant } from "../../domain/rights/checks.ts";
 import { recordRoutes } from "../records/record_routes.ts";
@@ -13,7 +14,6 @@ import { ReportId } from "./shapes.ts";
 const endpoint = endpointsIn("Reports");
 
 const access = inTenant("manage:webhooks");
-const timestamp = z.iso.datetime().nullable();
 
 /** A tenant's targets for report deliveries, and the secret of its report webhooks. */
 export const targetRoutes = [
@@ -44,11 +44,7 @@ export const targetRoutes = [
     answers: {
       200: {
         description: "Its state, without the secret",
-        schema: z.object({
-          isOwn: z.boolean().describe("false: the secret of the service signs"),
-          createdAt: timestamp,
-          oldValidUntil: timestamp.describe("Until when the previous secret also signs"),
-        }).meta({ id: "ReportWebhookSecretStateDto" }),
+        schema: WebhookSecretState,
       },
     },
     run: async ({ db, caller }) => ok(await readWebhookSecretState(db, caller.tenantId)),

@@ -7,6 +7,7 @@ import { exampleOf, type Schema } from "./openapi_examples.ts";
 import { isOAuthRefusal, isScimPath } from "./problem_document.ts";
 import {
   problemSchema,
+  ref,
   type Refusal,
   refusalComponents,
   refusalResponses,
@@ -203,15 +204,13 @@ function descriptionOf({ access, alsoAt = [], quota, details }: Endpoint): strin
   ].join(" ");
 }
 
-const ref = (kind: string, name: string) => ({ [name]: { $ref: `#/components/${kind}/${name}` } });
-
 function headerParameters(spec: Endpoint): { $ref: string }[] {
   const names: (keyof typeof SHARED_PARAMETERS)[] = [
     ...(takesKey(spec) ? ["Idempotency-Key"] as const : []),
     ...(spec.problems.includes("PRECONDITION_FAILED") ? ["If-Match"] as const : []),
     ...(isStream(spec) ? ["Last-Event-ID"] as const : []),
   ];
-  return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
+  return names.map((name) => ref("parameters", name));
 }
 
 const isStream = (spec: Endpoint) => spec.answers[200]?.contentType === "text/event-stream";
@@ -219,12 +218,13 @@ const isStream = (spec: Endpoint) => spec.answers[200]?.contentType === "text/ev
 function answerHeaders(spec: Endpoint, status: number, answer: AnswerSpec): object {
   const isRedirect = status >= 300 && status < 400;
   const leadsOn = status === 201 || status === 202 && answer.schema !== undefined || isRedirect;
-  return {
-    ...(answer.etag ? ref("headers", "ETag") : {}),
-    ...(leadsOn ? ref("headers", "Location") : {}),
-    ...(isRedirect ? ref("headers", "Set-Cookie") : {}),
-    ...(takesKey(spec) ? ref("headers", "Idempotency-Replayed") : {}),
-  };
+  const names = [
+    ...(answer.etag ? ["ETag"] : []),
+    ...(leadsOn ? ["Location"] : []),
+    ...(isRedirect ? ["Set-Cookie"] : []),
+    ...(takesKey(spec) ? ["Idempotency-Replayed"] : []),
+  ];
+  return Object.fromEntries(names.map((name) => [name, ref("headers", name)]));
 }
 
 /** Headers and parameters that operations refer to by name. */

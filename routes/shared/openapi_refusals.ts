@@ -113,7 +113,8 @@ function accessProblems({ access }: Endpoint): ProblemCode[] {
   ];
 }
 
-const ref = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${name}` });
+/** A reference to a component of the document. */
+export const ref = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${name}` });
 
 /** The name of the shared answer for the refusals of access and of every operation: "AnyoneRefused", "CallerRefused_…". */
 function commonName(spec: Endpoint): string {

@@ -1,4 +1,5 @@
 import { eventData, type EventTypes, PING } from "../../domain/events/event_types.ts";
+import { ref } from "./openapi_refusals.ts";
 
 /** A request that the service sends. */
 export interface Webhook {
@@ -8,8 +9,6 @@ export interface Webhook {
     requestBody: { content: { "application/json": { schema: { $ref: string }; example: unknown } } };
   };
 }
-
-const ref = (kind: string, name: string) => ({ $ref: `#/components/${kind}/${name}` });
 
 /** The body of every delivery. */
 export const EVENT_SCHEMA = {

@@ -10,7 +10,6 @@ import type { Answer } from "./answer.ts";
 export interface ProblemContext {
   baseUrl: string;
   instance: string;
-  /** The path in the log. */
   loggedPath: string;
   traceId: string;
   /** True if `errors` is a list of strings. */

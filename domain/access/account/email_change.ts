@@ -4,18 +4,18 @@ import { recordAudit } from "../../audit/audit.ts";
 import { enqueueJob } from "../../jobs/enqueue.ts";
 import { defineJob, type JobContext } from "../../jobs/job_type.ts";
 import { LOOKS_OF } from "../../notifications/content.ts";
-import { type PlainMail, sendServiceMail, type TemplatedMail } from "../../notifications/sending/send.ts";
+import { sendServiceMail } from "../../notifications/sending/send.ts";
 import { invalid, type Problem, problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
 import { newId } from "../../shared/ids.ts";
 import { countRows } from "../../shared/lists.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
-import type { AccessPlatform } from "../platform.ts";
+import type { AccessPlatform, Trace } from "../platform.ts";
 import { defaultTenantOf, endSessions } from "../sign_in/sessions.ts";
 import { emitUserUpdated } from "../users/user_events.ts";
 import { lockUser } from "../users/user_details.ts";
 import { requireOwnPassword, requireSessionUnlocked, wrongOwnPassword } from "./password_changes.ts";
-import { linkMail, linkUrl, type MailOwner, mailOwner, readMailOwner } from "./owner_mail.ts";
+import { linkMail, linkUrl, mailOwner, readMailOwner } from "./owner_mail.ts";
 import { markEmailVerified } from "./proved_owner.ts";
 import { fullName } from "../../rights/user_lookup.ts";
 
@@ -85,7 +85,17 @@ async function mailLink(p: AccessPlatform, changeId: string): Promise<void> {
   const owner = await readMailOwner(p.sql, userId);
   if (!owner) return;
   const token = newSecret();
-  const mail = await emailChangeMail(p, owner, { userId, newEmail, token });
+  const confirmUrl = linkUrl(p, { configured: null, page: "/auth/confirm-email", token });
+  const firstName = owner.firstName || null;
+  // With the user's id, an erasure finds this address even if it is never confirmed.
+  const to = { address: newEmail, displayName: fullName(owner), userId };
+  const mail = await linkMail(p, to, {
+    token,
+    templateSlug: "email-change",
+    locale: owner.locale,
+    data: { confirmUrl, newEmail, firstName, expiresInMinutes: LIFE_MINUTES, [LOOKS_OF]: owner.tenantId },
+    fallback: defaultText({ confirmUrl, newEmail, firstName }),
+  });
   await transact(p.sql, async (tx) => {
     const user = await lockUser(tx, userId);
     const [session] = await tx`select from sessions where id = ${sessionId} and revoked_at is null`;
@@ -112,7 +122,7 @@ const inLifeTime = (q: Sql) => q`now() + make_interval(mins => ${LIFE_MINUTES})`
  */
 export async function confirmEmailChange(
   p: AccessPlatform,
-  o: { token: string; traceId: string; ip: string | null },
+  o: Trace & { token: string },
 ): Promise<void> {
   await transact(p.sql, async (tx) => {
     const [used] = await tx<Requested[]>`
@@ -148,26 +158,6 @@ const badToken = (): Problem =>
 /** Lifetime of the link. */
 const LIFE_MINUTES = 30;
 
-/** Builds the mail to the new email of a user, with the link that confirms it. */
-async function emailChangeMail(
-  p: AccessPlatform,
-  owner: MailOwner,
-  { userId, newEmail, token }: { userId: string; newEmail: string; token: string },
-): Promise<TemplatedMail | PlainMail> {
-  const confirmUrl = linkUrl(p, { configured: null, page: "/auth/confirm-email", token });
-  const firstName = owner.firstName || null;
-  // With the user's id, an erasure finds this address even if it is never confirmed.
-  const to = { address: newEmail, displayName: fullName(owner), userId };
-  return await linkMail(p, to, {
-    token,
-    templateSlug: "email-change",
-    locale: owner.locale,
-    data: { confirmUrl, newEmail, firstName, expiresInMinutes: LIFE_MINUTES, [LOOKS_OF]: owner.tenantId },
-    fallback: defaultText({ confirmUrl, newEmail, firstName }),
-  });
-}
-
-/** The built-in English text. */
 const defaultText = (o: { confirmUrl: string; newEmail: string; firstName: string | null }) => ({
   subject: "Confirm your new email",
   textBody: `Hello${o.firstName ? ` ${o.firstName}` : ""},

@@ -68,7 +68,6 @@ export async function mailOwner(
   }
 }
 
-/** Title and text of a mail to the owner of an account. */
 interface MailText {
   title: string;
   text: string;
@@ -241,7 +240,6 @@ export const OWNER_MAILS = {
 
 export type OwnerMailKind = keyof typeof OWNER_MAILS;
 
-/** A mail with a link that contains a token. */
 interface LinkMail extends Pick<TemplatedMail, "templateSlug" | "locale" | "data"> {
   /** The token, which the rendered mail must contain. */
   token: string;

@@ -6,14 +6,14 @@ import { recordAudit } from "../../audit/audit.ts";
 import { enqueueJob } from "../../jobs/enqueue.ts";
 import { defineJob, type JobContext } from "../../jobs/job_type.ts";
 import { LOOKS_OF } from "../../notifications/content.ts";
-import { type PlainMail, sendServiceMail, type TemplatedMail } from "../../notifications/sending/send.ts";
+import { sendServiceMail } from "../../notifications/sending/send.ts";
 import { invalid, type Problem, problem } from "../../problems/problem.ts";
 import { readDefaultLocale } from "../../templates/locales.ts";
 import { userHasFactor } from "../../rights/second_factor.ts";
 import { fullName } from "../../rights/user_lookup.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
 import { readPasswordOwner, requireGoodPassword } from "../passwords/password_rules.ts";
-import type { AccessPlatform } from "../platform.ts";
+import type { AccessPlatform, Trace } from "../platform.ts";
 import { addressKey } from "../sign_in/address.ts";
 import {
   clearFailedSignIns,
@@ -25,7 +25,6 @@ import { forgetDevices, knownDevice } from "../sign_in/known_devices.ts";
 import { defaultTenantOf, endSessions } from "../sign_in/sessions.ts";
 import { linkMail, linkUrl, mailOwner } from "./owner_mail.ts";
 import { markEmailVerified, proveOwner } from "./proved_owner.ts";
-import type { NotificationPlatform } from "../../notifications/platform.ts";
 import type { Caller } from "../../rights/caller.ts";
 import { lockChangeableUser } from "../users/user_details.ts";
 import type { Platform } from "../../shared/platform.ts";
@@ -58,10 +57,6 @@ export async function requestPasswordReset(
   await transact(p.sql, (tx) => enqueueJob(p, tx, passwordResetMailJob, { email: o.email, requester }));
 }
 
-/** Requests the mail for an administrator, without a limit. */
-const requestResetByAdministrator = (p: AccessPlatform, tx: Tx, email: string): Promise<string> =>
-  enqueueJob(p, tx, passwordResetMailJob, { email, requester: ADMINISTRATOR });
-
 /** Mails a link to the active user with an email. The link works once, within 30 minutes. */
 export const passwordResetMailJob = defineJob({
   name: "steward.password-reset-mail",
@@ -79,12 +74,18 @@ async function mailResetLink(
   if (!user) return;
   const token = newSecret();
   const to = { address: user.email, displayName: fullName(user), userId: user.id };
-  const mail = await passwordResetMail(p, to, {
-    token,
+  const tenantId = await defaultTenantOf(p.sql, user.id);
+  const link = {
     resetUrl: linkUrl(p, { configured: p.config.RESET_URL, page: "/auth/reset-password", token }),
     firstName: user.firstName || null,
     expiresInMinutes: LIFE_MINUTES,
-    tenantId: await defaultTenantOf(p.sql, user.id),
+  };
+  const mail = await linkMail(p, to, {
+    token,
+    templateSlug: "password-reset",
+    locale: await readDefaultLocale(p.sql, tenantId),
+    data: { ...link, [LOOKS_OF]: tenantId },
+    fallback: defaultText(link),
   });
   await transact(p.sql, async (tx) => {
     const isActive = await tx`select from users where id = ${user.id} and mail_key(email) = mail_key(${email})
@@ -127,7 +128,7 @@ export async function readResetTenant(q: Sql, token: string): Promise<string | n
  */
 export async function resetPassword(
   p: AccessPlatform,
-  o: { token: string; newPassword: string; traceId: string; ip: string | null },
+  o: Trace & { token: string; newPassword: string },
 ): Promise<void> {
   const tokenHash = digest(o.token);
   const [owner] = await p.sql<{ userId: string }[]>`
@@ -162,35 +163,11 @@ const badToken = (): Problem =>
     `The password was not reset: the token is unknown, was already used, or is older than ${LIFE_MINUTES} minutes.`,
   );
 
-/** Data of a reset mail. */
-interface ResetLink {
-  resetUrl: string;
-  firstName: string | null;
-  expiresInMinutes: number;
-  /** The tenant whose language and looks the mail has; null: none. */
-  tenantId: string | null;
-}
-
-/** Builds the mail with a reset link from the service's template `password-reset`, or from a default text. */
-const passwordResetMail = async (
-  p: Pick<NotificationPlatform, "sql" | "renderThreads" | "config" | "baseUrl" | "log">,
-  to: TemplatedMail["to"],
-  { token, tenantId, ...link }: ResetLink & { token: string },
-): Promise<TemplatedMail | PlainMail> =>
-  await linkMail(p, to, {
-    token,
-    templateSlug: "password-reset",
-    locale: await readDefaultLocale(p.sql, tenantId),
-    data: { ...link, [LOOKS_OF]: tenantId },
-    fallback: defaultText(link),
-  });
-
-/** The built-in English text. */
-const defaultText = ({ resetUrl, firstName, expiresInMinutes }: Omit<ResetLink, "tenantId">) => ({
+const defaultText = ({ resetUrl, firstName }: { resetUrl: string; firstName: string | null }) => ({
   subject: "Reset your password",
   textBody: `Hello${firstName ? ` ${firstName}` : ""},
 
-Someone, probably you, asked for a new password for your account. Choose one with the link below; the link works once and for ${expiresInMinutes} minutes.
+Someone, probably you, asked for a new password for your account. Choose one with the link below; the link works once and for ${LIFE_MINUTES} minutes.
 
 Choose a new password:
 ${resetUrl}
@@ -215,15 +192,9 @@ export async function sendUserResetLink(
     if (!user.isActive) {
       throw problem("USER_INACTIVE_CONFLICT", `No reset link was sent: user ${userId} is not active.`);
     }
-    await requestResetByAdministrator(p, tx, user.email);
+    await enqueueJob(p, tx, passwordResetMailJob, { email: user.email, requester: ADMINISTRATOR });
     await recordAudit(tx, { ...caller, tenantId: within }, "user.send-password-reset", userId);
   });
-}
-
-/** The signed-in user's account, whose password was just checked. */
-interface CheckedAccount {
-  email: string;
-  passwordHash: string;
 }
 
 /**
@@ -238,7 +209,7 @@ export async function requireOwnPassword(
   { userId, sessionId }: Pick<Caller, "userId" | "sessionId">,
   password: string,
   field = "password",
-): Promise<CheckedAccount> {
+): Promise<{ email: string; passwordHash: string }> {
   const [account] = await p.sql<{ email: string; passwordHash: string | null }[]>`
     select email, password_hash from users where id = ${userId}`;
   if (!account) throw problem("SESSION_INVALIDATED", "The user no longer exists.");

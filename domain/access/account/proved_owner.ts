@@ -1,16 +1,10 @@
 import type { Sql, Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { clearWrongCodes } from "../sign_in/failed_sign_ins.ts";
-import type { AccessPlatform } from "../platform.ts";
+import type { AccessPlatform, Trace } from "../platform.ts";
 import { forgetDevices } from "../sign_in/known_devices.ts";
 import { endSessions } from "../sign_in/sessions.ts";
 import { mailOwner } from "./owner_mail.ts";
-
-/** The request in which the owner proved who they are, for the audit log. */
-interface Origin {
-  traceId: string;
-  ip: string | null;
-}
 
 /** SQL condition on `users`: the account's owner is not proved, so another person may have created and used the account. */
 const isUnproved = (q: Sql) => q`(email_verified_at is null or is_mailbox_only)`;
@@ -44,7 +38,7 @@ export async function markEmailVerified(tx: Tx, userId: string): Promise<void> {
 export async function proveOwner(
   p: AccessPlatform,
   tx: Tx,
-  o: Origin & { userId: string; keepsPassword: boolean },
+  o: Trace & { userId: string; keepsPassword: boolean },
 ): Promise<void> {
   const { userId, keepsPassword, traceId, ip } = o;
   if (!await markProved(tx, userId)) return;

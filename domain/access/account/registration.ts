@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { userName } from "../users/user_details.ts";
 import { mailDomain, mailKey } from "../../../infra/mail/mail_address.ts";
 import { hashPassword } from "../../../infra/passwords.ts";
 import { lockNamed } from "../../../infra/postgres/advisory_locks.ts";
@@ -14,14 +15,14 @@ import { newId } from "../../shared/ids.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
 import { readDefaultLocale } from "../../templates/locales.ts";
 import { requireGoodPassword } from "../passwords/password_rules.ts";
-import type { AccessPlatform } from "../platform.ts";
+import type { AccessPlatform, Trace } from "../platform.ts";
 import { addressKey } from "../sign_in/address.ts";
 import { lockLinkTargets, requireOwnTargets } from "../users/link_targets.ts";
 import { createMailedUser } from "../users/user_create.ts";
 import { linkMail, linkUrl, mailOwner } from "./owner_mail.ts";
 import { markProved } from "./proved_owner.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
-import { domainOfMail, enumName, orReset, uuid } from "../../shared/shapes.ts";
+import { domainOfMail, enumName, orReset, uuid, withDefault } from "../../shared/shapes.ts";
 import { contentTag, requireTag } from "../../shared/version.ts";
 import { permissionsOfRoles, requireMayAssignRoles } from "../roles/escalation.ts";
 
@@ -33,9 +34,7 @@ const MAX_LIVE_LINKS = 5;
 /** Maximum number of unexpired links of one email by all network addresses together. */
 const MAX_LIVE_LINKS_OF_EMAIL = 20;
 
-type OpenTo = Pick<RegistrationSettings, "mode" | "domains">;
-
-const admits = ({ mode, domains }: OpenTo, email: string): boolean =>
+const admits = ({ mode, domains }: Omit<RegistrationSettings, "roleId">, email: string): boolean =>
   mode === "open" || mode === "domain" && domains.includes(mailDomain(email));
 
 /**
@@ -113,12 +112,23 @@ async function mayHaveLink(tx: Tx, o: { email: string; address: string }): Promi
   return live.own < MAX_LIVE_LINKS && live.all < MAX_LIVE_LINKS_OF_EMAIL;
 }
 
+/** A user and the tenant that they have joined. */
+export const JoinedUser = z.object({
+  userId: z.guid(),
+  email: z.string(),
+  tenantId: z.guid(),
+  tenantName: z.string(),
+});
+export type JoinedUser = z.output<typeof JoinedUser>;
+export const RegistrationConfirmation = z.object({
+  token: z.string().min(1).max(200),
+  firstName: withDefault(userName, ""),
+  lastName: withDefault(userName, ""),
+  password: z.string().min(1).max(1024),
+}).meta({ id: "ConfirmRegistrationRequest" });
+
 /** A registration whose link was mailed. */
-interface PendingRegistration {
-  tenantId: string;
-  tenantName: string;
-  email: string;
-}
+type PendingRegistration = Omit<JoinedUser, "userId">;
 
 /**
  * Reads the registration of a token.
@@ -140,15 +150,8 @@ export async function readRegistration(q: Sql, token: string): Promise<PendingRe
  */
 export async function confirmRegistration(
   p: AccessPlatform,
-  o: {
-    token: string;
-    firstName: string;
-    lastName: string;
-    password: string;
-    traceId: string;
-    ip: string | null;
-  },
-): Promise<PendingRegistration & { userId: string }> {
+  o: Trace & z.output<typeof RegistrationConfirmation>,
+): Promise<JoinedUser> {
   const { token, firstName, lastName } = o;
   const pending = await readRegistration(p.sql, token); // before hashing, which is too expensive without a valid token
   const { tenantId, tenantName, email } = pending;

@@ -20,7 +20,7 @@ import { countRows } from "../../shared/lists.ts";
 import { time } from "../../shared/shapes.ts";
 import { mailOwner } from "../account/owner_mail.ts";
 import type { AccessPlatform } from "../platform.ts";
-import { newChallenge, passkeySite, takeChallenge } from "../sign_in/factor_tokens.ts";
+import { newChallenge, passkeySite, readPasskeys, takeChallenge } from "../sign_in/factor_tokens.ts";
 import { clearWrongCodes } from "../sign_in/failed_sign_ins.ts";
 import { type Amr, endSessions } from "../sign_in/sessions.ts";
 import { lockChangeableUser, lockExistingUser } from "../users/user_details.ts";
@@ -46,14 +46,12 @@ const MAILS = {
   "renew-recovery-codes": "recovery-codes-renewed",
   "remove-factors": "factors-removed",
 } as const;
-type FactorChange = keyof typeof MAILS;
-
 /** Writes the audit row of a change of a user's factors and tells the owner of the account. */
 async function recordFactorChange(
   p: AccessPlatform,
   tx: Tx,
   caller: Caller,
-  o: { userId: string; change: FactorChange; before?: unknown; after?: unknown },
+  o: { userId: string; change: keyof typeof MAILS; before?: unknown; after?: unknown },
 ): Promise<void> {
   const { userId, change, before, after } = o;
   await recordAudit(tx, caller, `user.${change}`, userId, { before, after });
@@ -81,7 +79,6 @@ export const OwnFactors = z.object({
 }).meta({ id: "OwnFactorsDto" });
 export type OwnFactors = z.output<typeof OwnFactors>;
 
-/** Columns of a factor, as shown to its owner. */
 const factorColumns = (q: Sql) => q`id, kind, name, created_at, confirmed_at, last_used_at`;
 
 /** Lists the caller's factors, oldest first. */
@@ -94,19 +91,15 @@ export async function listOwnFactors(q: Sql, { userId, proof }: Caller): Promise
 
 const MAX_PASSKEYS = 20;
 
-/** A new authenticator app, which counts once its first code is confirmed. */
-interface NewTotp {
-  factorId: string;
-  /** In base32. */
-  secret: string;
-  otpauthUrl: string;
-}
-
 /**
- * Prepares an authenticator app for the caller. It replaces an earlier one that was not confirmed.
+ * Prepares an authenticator app for the caller, which counts once its first code is confirmed. It replaces an earlier one
+ * that was not confirmed.
  * @throws FACTOR_ALREADY_EXISTS, FACTOR_UNAVAILABLE
  */
-export async function startTotp(p: AccessPlatform, caller: Caller): Promise<NewTotp> {
+export async function startTotp(
+  p: AccessPlatform,
+  caller: Caller,
+): Promise<{ factorId: string } & ReturnType<typeof describeTotp>> {
   const box = factorSecrets(p);
   const { productName: issuer } = await readPageLooks(p, caller.tenantId);
   return await transact(p.sql, async (tx) => {
@@ -180,31 +173,24 @@ export async function startPasskey(p: AccessPlatform, caller: Caller): Promise<N
 }
 
 async function knownPasskeys(tx: Tx, userId: string) {
-  const known = await tx<{ credentialId: Uint8Array; transports: string[] }[]>`
-    select credential_id, transports from user_factors where user_id = ${userId} and kind = 'passkey'`;
-  if (known.length < MAX_PASSKEYS) return [...known];
+  const known = await readPasskeys(tx, userId);
+  if (known.length < MAX_PASSKEYS) return known;
   throw problem(
     "FACTOR_LIMIT_CONFLICT",
     `The user has ${known.length} passkeys; at most ${MAX_PASSKEYS} are allowed. Remove one first.`,
   );
 }
 
-/** An added passkey. */
-interface AddedPasskey {
-  factor: Factor;
-  /** Null if the user already has recovery codes. */
-  recoveryCodes: string[] | null;
-}
-
 /**
  * Adds a passkey to the caller's factors. The session counts as signed in with two factors then.
+ * @returns `recoveryCodes`: null if the user already has some
  * @throws VALIDATION_ERROR (the passkey), FACTOR_LIMIT_CONFLICT, FACTOR_ALREADY_EXISTS, FACTOR_UNAVAILABLE
  */
 export async function addPasskey(
   p: AccessPlatform,
   caller: Caller,
   o: { name: string; passkey: NewPasskeyAnswer },
-): Promise<AddedPasskey> {
+): Promise<{ factor: Factor; recoveryCodes: string[] | null }> {
   const { userId } = caller;
   const passkey = await verifiedPasskey(p, userId, o.passkey);
   return await transact(p.sql, async (tx) => {
@@ -295,18 +281,15 @@ export async function removeFactor(
       returning kind, confirmed_at is not null as is_confirmed`;
     if (!factor) throw factorNotFound(factorId, "factor");
     if (!factor.isConfirmed) return true; // it never counted
-    await forgetCodesWithoutFactor(p, tx, userId);
+    if (!await userHasFactor(tx, userId)) {
+      await tx`delete from recovery_codes where user_id = ${userId}`;
+      await lowerSessions(p, tx, userId);
+    }
     const before = { kind: factor.kind, factorId };
     await recordFactorChange(p, tx, caller, { userId, change: "remove-factor", before });
     return true;
   });
   if (!removed) refuseProof(proof);
-}
-
-async function forgetCodesWithoutFactor(p: AccessPlatform, tx: Tx, userId: string): Promise<void> {
-  if (await userHasFactor(tx, userId)) return;
-  await tx`delete from recovery_codes where user_id = ${userId}`;
-  await lowerSessions(p, tx, userId);
 }
 
 /**

@@ -102,12 +102,6 @@ export async function acceptStep(tx: Tx, factorId: string, step: number): Promis
   return accepted.count > 0;
 }
 
-/** A user who proved to hold one of their passkeys. */
-interface PasskeyHolder {
-  userId: string;
-  amr: Amr[];
-}
-
 /**
  * Verifies the answer of a passkey. It uses up the challenge, also if the answer is wrong.
  * @param use with `userId` null, the passkey may be any user's
@@ -118,7 +112,7 @@ export async function provePasskey(
   tx: Tx,
   answer: PasskeyAnswer,
   use: ChallengeUse,
-): Promise<PasskeyHolder | null> {
+): Promise<{ userId: string; amr: Amr[] } | null> {
   const site = passkeySite(p);
   const challenge = await takeChallenge(tx, answer, use);
   if (challenge === null) return null;

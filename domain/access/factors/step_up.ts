@@ -11,19 +11,14 @@ import { type FactorProof, PROOFS, proveFactor, requireOneProof } from "./prove.
 import type { RightsPlatform } from "../../rights/platform.ts";
 import { requireStepUp } from "../../rights/checks.ts";
 
-/** A renewed proof of who the caller is. */
-export interface StepUp extends FactorProof {
-  password?: string | undefined;
-}
-
-/** How the caller can step up. */
-export interface StepUpChoice extends FactorChoice {
-  /** The account has a password; codes need it beside them. */
-  hasPassword: boolean;
-}
-
-/** The ways in which the caller can step up, with a new challenge for passkeys. */
-export async function readStepUpChoice(p: AccessPlatform, { userId }: Caller): Promise<StepUpChoice> {
+/**
+ * The ways in which the caller can step up, with a new challenge for passkeys. `hasPassword`: the account has a password,
+ * which codes need beside them.
+ */
+export async function readStepUpChoice(
+  p: AccessPlatform,
+  { userId }: Caller,
+): Promise<FactorChoice & { hasPassword: boolean }> {
   const [user] = await p.sql<{ hasPassword: boolean }[]>`
     select password_hash is not null as has_password from users where id = ${userId}`;
   return { hasPassword: user?.hasPassword ?? false, ...await factorChoice(p, p.sql, userId) };
@@ -37,7 +32,7 @@ export async function readStepUpChoice(p: AccessPlatform, { userId }: Caller): P
 export async function stepUp(
   p: AccessPlatform,
   caller: Caller,
-  { password, ...proof }: StepUp,
+  { password, ...proof }: FactorProof & { password?: string | undefined },
 ): Promise<{ authenticatedAt: Date; amr: string[] }> {
   const [account] = await p.sql<{ hasPassword: boolean; hasFactor: boolean }[]>`
     select u.password_hash is not null as has_password, ${hasFactor(p.sql, p.sql`u.id`)} as has_factor

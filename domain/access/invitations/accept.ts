@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { hashPassword, verifyPassword } from "../../../infra/passwords.ts";
 import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
@@ -6,10 +7,11 @@ import type { Caller } from "../../rights/caller.ts";
 import { digest } from "../../shared/secrets.ts";
 import { hasFactor } from "../../rights/second_factor.ts";
 import { markProved } from "../account/proved_owner.ts";
-import { requireInvitations } from "../account/registration.ts";
+import { type JoinedUser, requireInvitations } from "../account/registration.ts";
+import { time } from "../../shared/shapes.ts";
 import { wrongFactor } from "../factors/factor_sign_in.ts";
 import { type FactorProof, proveFactor, requireOneProof } from "../factors/prove.ts";
-import type { AccessPlatform } from "../platform.ts";
+import type { AccessPlatform, Trace } from "../platform.ts";
 import { requireGoodPassword } from "../passwords/password_rules.ts";
 import { addressKey } from "../sign_in/address.ts";
 import { countFailedSignIn, requireAddressBelowLimit, requireUnlocked } from "../sign_in/failed_sign_ins.ts";
@@ -17,47 +19,28 @@ import { lockLinks, lockLinkTargets } from "../users/link_targets.ts";
 import { linkUserToTenant } from "../users/links.ts";
 import { createMailedUser } from "../users/user_create.ts";
 import { lockUser, readUserTenant } from "../users/user_details.ts";
-import { requireInviter } from "./invite.ts";
+import { type Invited, requireInviter } from "./invite.ts";
 
 /** An invitation, as the holder of its link sees it. */
-export interface OfferedInvitation {
-  email: string;
-  tenantId: string;
-  tenantName: string;
-  expiresAt: Date;
-  /**
-   * The proof that accepting needs. `New`: a password to choose. `Password`: the password of the account with this email.
-   * `SignedIn`: that account has no password, so its owner must sign in first.
-   */
-  account: "New" | "Password" | "SignedIn";
-  /** Accepting with the password of the account needs a code too. */
-  hasSecondFactor: boolean;
-}
+export const OfferedInvitation = z.object({
+  email: z.string(),
+  tenantName: z.string(),
+  expiresAt: time,
+  account: z.enum(["New", "Password", "SignedIn"]).describe(
+    "What accepting needs. New: a password to choose. Password: the password of the account with this " +
+      "email. SignedIn: that account has no password, so its owner accepts signed in",
+  ),
+  hasSecondFactor: z.boolean().describe(
+    "True: the password of the account needs a code too; who uses a passkey accepts signed in",
+  ),
+});
 
-/** A user and the tenant that they have joined. */
-export interface AcceptedInvitation {
-  userId: string;
-  email: string;
-  tenantId: string;
-  tenantName: string;
-}
-
-/** The request that accepts, for the audit log. */
-interface Origin {
-  traceId: string;
-  ip: string | null;
-}
-
-interface OpenInvitation {
+interface OpenInvitation extends Invited {
   id: string;
-  tenantId: string;
-  tenantName: string;
   isTenantActive: boolean;
   email: string;
   firstName: string;
   lastName: string;
-  roleIds: string[];
-  invitedBy: string;
   expiresAt: Date;
 }
 
@@ -74,7 +57,10 @@ interface Account {
  * Reads the invitation of a token.
  * @throws INVITATION_INVALID (unknown, used, revoked or expired), INVITATION_INVITER_FORBIDDEN
  */
-export async function readOffer(q: Sql, token: string): Promise<OfferedInvitation> {
+export async function readOffer(
+  q: Sql,
+  token: string,
+): Promise<z.output<typeof OfferedInvitation> & { tenantId: string }> {
   const open = await readOpen(q, token);
   if (open.isTenantActive) await requireInviter(q, open);
   const { email, tenantId, tenantName, expiresAt } = open;
@@ -101,8 +87,8 @@ export async function readOffer(q: Sql, token: string): Promise<OfferedInvitatio
  */
 export async function acceptInvitation(
   p: AccessPlatform,
-  { token, password, proof, ...origin }: Origin & { token: string; password: string; proof: FactorProof },
-): Promise<AcceptedInvitation> {
+  { token, password, proof, ...origin }: Trace & { token: string; password: string; proof: FactorProof },
+): Promise<JoinedUser> {
   const invitation = await readOpen(p.sql, token);
   const account = await findAccount(p.sql, invitation.email);
   if (account) {
@@ -131,7 +117,7 @@ export async function acceptInvitationAs(
   p: AccessPlatform,
   caller: Caller,
   token: string,
-): Promise<AcceptedInvitation> {
+): Promise<JoinedUser> {
   const { email } = await readOpen(p.sql, token);
   const account = await findAccount(p.sql, email);
   if (account?.id !== caller.userId) {
@@ -149,9 +135,9 @@ async function join(
   p: AccessPlatform,
   token: string,
   userId: string,
-  origin: Origin,
+  origin: Trace,
   confirm: (tx: Tx) => Promise<void> = async () => {},
-): Promise<AcceptedInvitation> {
+): Promise<JoinedUser> {
   return await transact(p.sql, async (tx) => {
     await lockLinks(tx, userId);
     const open = await close(tx, token);
@@ -188,7 +174,7 @@ async function recordAccepted(
   tx: Tx,
   { id, tenantId }: OpenInvitation,
   userId: string,
-  { traceId, ip }: Origin,
+  { traceId, ip }: Trace,
 ): Promise<void> {
   await markProved(tx, userId);
   await tx`update invitations set accepted_user_id = ${userId} where id = ${id}`;

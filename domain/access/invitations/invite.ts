@@ -177,7 +177,6 @@ async function newInvitationMail(
   return { token, mail };
 }
 
-/** The built-in English text. */
 const defaultText = (o: { invitationUrl: string; tenantName: string; firstName: string | null }) => ({
   subject: `Invitation to ${o.tenantName}`,
   textBody: `Hello${o.firstName ? ` ${o.firstName}` : ""},
@@ -191,7 +190,7 @@ If you do not know why you got this, ignore this message: nothing happens.`,
 });
 
 /** The members of an invitation on which the right to invite depends. */
-interface Invited {
+export interface Invited {
   tenantId: string;
   tenantName: string;
   roleIds: string[];
@@ -257,10 +256,7 @@ interface InvitationListRequest extends PageRequest {
   email?: string | undefined;
 }
 
-const shownStatus = (q: Sql) =>
-  q`case when i.status = 'Pending' and i.expires_at <= now() then 'Expired' else i.status::text end`;
-
-/** SQL condition: the invitation is shown with this status. It says the same as `shownStatus`, so that an index serves it. */
+/** SQL condition: the invitation is shown with this status. It says the same as `columns`, so that an index serves it. */
 function hasStatus(q: Sql, status: InvitationStatus) {
   switch (status) {
     case "Pending":
@@ -273,10 +269,9 @@ function hasStatus(q: Sql, status: InvitationStatus) {
 }
 
 const columns = (q: Sql) =>
-  q`i.id, i.email, i.first_name, i.last_name, ${
-    shownStatus(q)
-  } as status, i.invited_by, i.created_at, i.sent_at,
-    i.expires_at, i.accepted_at, i.accepted_user_id as user_id,
+  q`i.id, i.email, i.first_name, i.last_name,
+    case when i.status = 'Pending' and i.expires_at <= now() then 'Expired' else i.status::text end as status,
+    i.invited_by, i.created_at, i.sent_at, i.expires_at, i.accepted_at, i.accepted_user_id as user_id,
     coalesce((select jsonb_agg(jsonb_build_object('id', r.id, 'name', r.name) order by same_text(r.name))
       from roles r where r.id = any(i.role_ids) and r.deleted_at is null), '[]') as roles`;
 

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
@@ -12,7 +13,9 @@ import {
   type KeyListRequest,
   type KeyRecord,
   listKeys,
+  newExpiry,
   newKey,
+  newKeyMembers,
   recordColumns,
   replaceSecret,
   requireLife,
@@ -24,12 +27,9 @@ import {
 /** A stored key, without its secret. */
 export type ApiKey = KeyRecord;
 
-export interface NewApiKey {
-  name: string;
-  permissions: string[];
-  /** Null: until it is revoked. */
-  expiresAt: Date | null;
-}
+export const NewApiKey = z.object({ ...newKeyMembers, expiresAt: newExpiry }).meta({
+  id: "CreateApiKeyRequest",
+});
 
 /** Lists the tenant's keys; revoked ones only with `includeDeleted`. */
 export const listApiKeys = (
@@ -59,7 +59,7 @@ export async function readApiKey(
 export async function createApiKey(
   p: Pick<Platform, "sql" | "clock">,
   caller: TenantCaller,
-  input: NewApiKey,
+  input: z.output<typeof NewApiKey>,
 ): Promise<ApiKey & { key: string }> {
   requireLife(p, input.expiresAt);
   const permissions = [...new Set(input.permissions)].sort();

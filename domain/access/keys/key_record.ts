@@ -6,11 +6,11 @@ import { type Caller, holds } from "../../rights/caller.ts";
 import type { PermissionReach } from "../../rights/catalog.ts";
 import { howToGet } from "../../rights/checks.ts";
 import { KEY_PREFIX } from "../../rights/key_rights.ts";
-import { allOf, matches, orderBy, readPage, type SortDirection } from "../../shared/lists.ts";
-import type { PagedResult, PageRequest } from "../../shared/paging.ts";
+import { allOf, matches, orderBy, readPage, type SortedPageRequest } from "../../shared/lists.ts";
+import type { PagedResult } from "../../shared/paging.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
-import { time } from "../../shared/shapes.ts";
+import { instant, orNull, requiredName, time } from "../../shared/shapes.ts";
 
 /** Maximum lifetime of a key or account that expires. */
 export const MAX_LIFE_DAYS = 731;
@@ -47,6 +47,13 @@ export const recordColumns = (q: Sql) =>
   q`id, name, start, permissions, created_by, created_at, updated_at, expires_at,
     case when revoked_at is null and former_until > now() then former_until end as former_secret_until,
     revoked_at, revoked_by, last_used_at, last_used_ip`;
+
+/** The members that a new API key or service account is given. Without an end, it is good until it is revoked. */
+export const newKeyMembers = {
+  name: requiredName(200),
+  permissions: z.array(z.string().trim().min(1).max(200)).min(1).max(200),
+};
+export const newExpiry = orNull(instant).describe(`At most ${MAX_LIFE_DAYS} days ahead; absent: never`);
 
 type KeyTable = "api_keys" | "service_accounts";
 
@@ -129,9 +136,7 @@ export async function requirePermissions(
 const SORTS = { createdAt: "created_at", name: "lower(name)", lastUsedAt: "last_used_at" } as const;
 export const KEY_SORTS = Object.keys(SORTS) as [keyof typeof SORTS, ...(keyof typeof SORTS)[]];
 
-export interface KeyListRequest extends PageRequest {
-  sortBy?: keyof typeof SORTS | undefined;
-  sortDirection: SortDirection;
+export interface KeyListRequest extends SortedPageRequest<keyof typeof SORTS> {
   search?: string | undefined;
   /** Include revoked rows. */
   includeDeleted: boolean;

@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { z } from "zod";
 import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { invalid, problem } from "../../problems/problem.ts";
@@ -9,9 +10,11 @@ import type { Platform } from "../../shared/platform.ts";
 import { requireVersion, type Versioned, versioned } from "../../shared/version.ts";
 import {
   type KeyListRequest,
-  type KeyRecord,
+  KeyRecord,
   listKeys,
+  newExpiry,
   newKey,
+  newKeyMembers,
   recordColumns,
   replaceSecret,
   requireLife,
@@ -21,15 +24,32 @@ import {
 } from "./key_record.ts";
 import { tenantNotFound } from "../tenant_not_found.ts";
 import type { PagedResult } from "../../shared/paging.ts";
+import { enumName, instant, uuid } from "../../shared/shapes.ts";
 
-export interface NewServiceAccount extends AccountGrants {
-  name: string;
-  /** Null: until it is revoked. */
-  expiresAt: Date | null;
-}
+const given = {
+  ...newKeyMembers,
+  tenants: z.union([enumName(["all"]), z.array(uuid).min(1).max(1000)], {
+    error: 'expected "all" or a list of 1 to 1000 tenant ids',
+  }).describe('Tenants it acts in; "all": every active tenant, also future ones, except the platform'),
+};
+export const NewServiceAccount = z.object({ ...given, expiresAt: newExpiry }).meta({
+  id: "CreateServiceAccountRequest",
+});
+export const ServiceAccountChange = z.object({ ...given, expiresAt: instant.nullable() }).partial().meta({
+  id: "UpdateServiceAccountRequest",
+  description: "Members left out keep their value",
+});
 
-/** Members to change; absent ones keep their value. */
-export type ServiceAccountChange = { [M in keyof NewServiceAccount]?: NewServiceAccount[M] | undefined };
+/** A stored service account, without its secret. */
+export const ServiceAccount = z.object({
+  ...KeyRecord.shape,
+  clientId: z.string(),
+  // These tenants, or all except the platform's, also future ones.
+  tenants: z.union([z.literal("all"), z.array(z.guid())]),
+}).meta({ id: "ServiceAccountDto" });
+type ServiceAccount = z.output<typeof ServiceAccount>;
+/** The permissions of a service account, and the tenants in which it has them. */
+type AccountGrants = Pick<ServiceAccount, "permissions" | "tenants">;
 
 type Changing = Pick<RightsPlatform, "sql" | "rights">;
 type WithClock = Pick<Platform, "clock">;
@@ -41,7 +61,7 @@ type WithClock = Pick<Platform, "clock">;
 export async function createServiceAccount(
   p: Pick<Platform, "sql"> & WithClock,
   caller: Caller,
-  input: NewServiceAccount,
+  input: z.output<typeof NewServiceAccount>,
 ): Promise<ServiceAccount & { secret: string }> {
   requireLife(p, input.expiresAt);
   const account = { ...input, ...sorted(input) };
@@ -70,7 +90,7 @@ export async function updateServiceAccount(
   p: Changing & WithClock,
   caller: Caller,
   id: string,
-  change: ServiceAccountChange,
+  change: z.output<typeof ServiceAccountChange>,
   ifMatch: string | null,
 ): Promise<Versioned<ServiceAccount>> {
   return await transact(p.sql, async (tx) => {
@@ -182,7 +202,7 @@ async function withoutDeleted(tx: Tx, codes: string[]): Promise<string[]> {
   return rows.map(({ code }) => code);
 }
 
-const idsOf = (tenants: AccountTenants): string[] | null => tenants === "all" ? null : tenants;
+const idsOf = (tenants: ServiceAccount["tenants"]): string[] | null => tenants === "all" ? null : tenants;
 
 /** The tenant of an account that acts in one tenant only; null: in several. */
 function onlyTenantOf({ tenants }: ServiceAccount): string | null {
@@ -203,12 +223,6 @@ async function audit(
     ...tenantId ? { tenantId } : {},
     ...change,
   });
-}
-
-/** The permissions of a service account, and the tenants in which it has them. */
-interface AccountGrants {
-  permissions: string[];
-  tenants: AccountTenants;
 }
 
 /**
@@ -245,15 +259,6 @@ async function requireTenants(tx: Tx, tenantIds: string[]): Promise<boolean> {
   const missing = tenantIds.find((id) => !found.some((tenant) => tenant.id === id));
   if (missing !== undefined) throw tenantNotFound(missing);
   return found.some(({ type }) => type === "Platform");
-}
-
-/** The tenants of a service account: these, or all except the platform's, also future ones. */
-type AccountTenants = string[] | "all";
-
-/** A stored service account, without its secret. */
-interface ServiceAccount extends KeyRecord {
-  clientId: string;
-  tenants: AccountTenants;
 }
 
 const columns = (q: Sql) =>

@@ -1,19 +1,22 @@
+import { z } from "zod";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { type Caller, servedTenants } from "../../rights/caller.ts";
 import { includesPermission, sufficientFor } from "../../rights/catalog.ts";
+import { uuid } from "../../shared/shapes.ts";
 
 /** The question whether a user has a permission in a tenant. */
-export interface AccessQuestion {
-  userId: string;
-  tenantId: string;
-  permission: string;
-}
+export const AccessQuestion = z.object({
+  userId: uuid,
+  tenantId: uuid,
+  permission: z.string().min(1).max(100).describe("Such as `read:users` or `approve:orders`"),
+});
+type AccessQuestion = z.output<typeof AccessQuestion>;
 
-export interface AccessAnswer {
-  allowed: boolean;
-  /** The user's security version; 0: no user with a link to the tenant, or not a tenant of the caller. */
-  version: number;
-}
+export const AccessAnswer = z.object({
+  allowed: z.boolean(),
+  // The user's security version; 0 also for a tenant that is not the caller's.
+  version: z.int().describe("The `ver` of the user's tokens; 0: the user has no link to the tenant"),
+});
 
 /** The rows that decide the questions, without rows that no question asks about. Null: no rows. */
 interface Found {
@@ -33,7 +36,7 @@ export async function checkAccess(
   q: Sql,
   caller: Caller,
   questions: AccessQuestion[],
-): Promise<AccessAnswer[]> {
+): Promise<z.output<typeof AccessAnswer>[]> {
   if (questions.length === 0) return [];
   const { links, roles, grants } = await find(q, caller, questions);
   const linkOf = new Map(links?.map((link) => [keyOf(link), { ...link, codes: new Set<string>() }]));

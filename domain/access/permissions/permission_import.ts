@@ -47,11 +47,7 @@ export type ImportResult = z.output<typeof ImportResult>;
 type ImportedRow = ImportResult["rows"][number];
 
 /** A permission as the database has it, with the changes of the rows so far. */
-interface ImportedPermission {
-  id: string;
-  code: string;
-  description: string | null;
-  category: string;
+interface ImportedPermission extends Omit<TakenCode, "tenantId" | "isSystem"> {
   /** As the database has it; absent if a row of this import creates it. */
   stored?: { description: string | null; category: string };
   /** The reason why no row may change it. */

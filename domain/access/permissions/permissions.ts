@@ -3,8 +3,8 @@ import type { Sql, SqlPart, Tx } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { type Caller, isSystemAdmin, type TenantCaller } from "../../rights/caller.ts";
 import type { PermissionReach } from "../../rights/catalog.ts";
-import { allOf, countList, matches, orderBy, pageOf, type SortDirection } from "../../shared/lists.ts";
-import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
+import { allOf, countList, matches, orderBy, pageOf, type SortedPageRequest } from "../../shared/lists.ts";
+import { type PagedResult, pagedResult } from "../../shared/paging.ts";
 import { deletedAt, requiredName, time } from "../../shared/shapes.ts";
 import { type Versioned, versioned } from "../../shared/version.ts";
 
@@ -52,16 +52,11 @@ interface PermissionFilter {
   includeDeleted?: boolean | undefined;
 }
 
-interface PermissionListRequest extends PermissionFilter, PageRequest {
-  sortBy?: typeof PERMISSION_SORTS[number] | undefined;
-  sortDirection: SortDirection;
-}
-
 /** Lists matching permissions of the catalog and of the caller's tenant; sorted by code unless `sortBy` is given. */
 export async function listPermissions(
   q: Sql,
   caller: TenantCaller,
-  request: PermissionListRequest,
+  request: PermissionFilter & SortedPageRequest<typeof PERMISSION_SORTS[number]>,
 ): Promise<PagedResult<PermissionDetails>> {
   const chosen = wherePermissions(q, caller.tenantId, request);
   const order = orderBy(q, SORTS[request.sortBy ?? "code"], "p.id", request.sortDirection);
@@ -141,23 +136,17 @@ const CATEGORY_SORTS = { category: CATEGORY, permissionCount: "count(*)" };
 const categoryColumns = (q: Sql) =>
   q`(array_agg(p.category order by p.is_system desc, p.id))[1] as category, count(*) as permission_count`;
 
-interface PermissionCatalogGroup {
-  category: string;
-  permissionCount: number;
-  permissions: PermissionDetails[];
-}
-type CategorySuggestion = Omit<PermissionCatalogGroup, "permissions">;
-
-interface CatalogRequest extends PermissionFilter, PageRequest {
-  sortBy?: typeof CATALOG_SORTS[number] | undefined;
-  sortDirection: SortDirection;
-}
+export const CategorySuggestion = z.object({ category: z.string(), permissionCount: z.int() });
+type CategorySuggestion = z.output<typeof CategorySuggestion>;
+export const PermissionCatalogGroup = CategorySuggestion.extend({ permissions: z.array(PermissionDetails) })
+  .meta({ id: "PermissionCatalogGroupDto" });
+type PermissionCatalogGroup = z.output<typeof PermissionCatalogGroup>;
 
 /** A page of categories, each with its permissions that match the filter. */
 export async function readPermissionCatalog(
   q: Sql,
   caller: TenantCaller,
-  request: CatalogRequest,
+  request: PermissionFilter & SortedPageRequest<typeof CATALOG_SORTS[number]>,
 ): Promise<PagedResult<PermissionCatalogGroup>> {
   const chosen = wherePermissions(q, caller.tenantId, request);
   const key = q.unsafe(CATEGORY);
@@ -216,14 +205,10 @@ export async function lockPermissionCodes(tx: Tx, owner: PermissionOwner): Promi
   }
 }
 
-export interface TakenCode {
-  id: string;
-  code: string;
-  description: string | null;
-  category: string;
-  tenantId: string | null;
-  isSystem: boolean;
-}
+export type TakenCode = Pick<
+  PermissionDetails,
+  "id" | "code" | "description" | "category" | "tenantId" | "isSystem"
+>;
 
 /** Existing permissions that conflict with `owner` creating these codes; locks them. Call `lockPermissionCodes` first. */
 export async function findTakenCodes(tx: Tx, owner: PermissionOwner, codes: string[]): Promise<TakenCode[]> {

@@ -16,10 +16,7 @@ import { softDeleteRow } from "../soft_delete.ts";
 import type { WakeUps } from "../../../infra/wakeups/wakeups.ts";
 import { emitEvents, type NewEvent } from "../../events/emit.ts";
 
-export interface GrantedPermission {
-  id: string;
-  code: string;
-}
+type GrantedPermission = Role["permissions"][number];
 
 /**
  * Adds one permission to a role of the caller's tenant, also to a catalog role. Does nothing if the role has it.
@@ -272,13 +269,7 @@ const audited = ({ name, description, permissions }: Role) => ({
   permissions: permissions.map(({ code }) => code),
 });
 
-interface LockedRole {
-  id: string;
-  name: string;
-  description: string | null;
-  isSystem: boolean;
-  version: number;
-}
+type LockedRole = Pick<Role, "id" | "name" | "description"> & { isSystem: boolean; version: number };
 
 /** Locks a role of the tenant against concurrent changes and assignments. Throws ROLE_NOT_FOUND. */
 async function lockRole(tx: Tx, tenantId: string, id: string): Promise<LockedRole> {

@@ -10,7 +10,7 @@ import {
   orderBy,
   pageOf,
   readPage,
-  type SortDirection,
+  type SortedPageRequest,
 } from "../../shared/lists.ts";
 import { type Versioned, versioned } from "../../shared/version.ts";
 import { tenantNotFound } from "../tenant_not_found.ts";
@@ -51,10 +51,7 @@ export interface RoleFilter {
   ids?: string[] | undefined;
 }
 
-export interface RoleListRequest extends RoleFilter, PageRequest {
-  sortBy?: typeof ROLE_SORTS[number] | undefined;
-  sortDirection: SortDirection;
-}
+export type RoleListRequest = RoleFilter & SortedPageRequest<typeof ROLE_SORTS[number]>;
 
 /** Reads a role of the tenant with its permissions. Throws ROLE_NOT_FOUND. */
 export async function readRole(q: Sql, tenantId: string, id: string): Promise<Versioned<Role>> {

@@ -73,14 +73,10 @@ function applyMembers(type: ResourceType, resource: Resource, op: Operation["op"
   }
 }
 
-interface Located extends Omit<Operation, "path"> {
-  path: Path;
-}
-
 function applyAt(
   type: ResourceType,
   resource: Resource,
-  { op, path: { target, filter }, value }: Located,
+  { op, path: { target, filter }, value }: Change & { path: Path },
 ): void {
   const { extension } = type;
   if (target === null) {

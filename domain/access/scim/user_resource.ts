@@ -2,20 +2,14 @@ import { isDeepStrictEqual } from "node:util";
 import type { z } from "zod";
 import { internationalNumber } from "../../shared/phone_number.ts";
 import { isObject, mailAddress } from "../../shared/shapes.ts";
-import { userName } from "../users/user_details.ts";
+import { type LockedUser, userName } from "../users/user_details.ts";
 import { ENTERPRISE, PATH, scimProblem, USER } from "./schema.ts";
 import { isPrimary, type Resource, set } from "./values.ts";
 
 /** A user with the link to one tenant. */
-export interface UserRow {
-  id: string;
-  email: string;
-  firstName: string;
-  lastName: string;
-  phoneNumber: string | null;
+export interface UserRow extends Omit<LockedUser, "appIds" | "metadata"> {
   createdAt: Date;
   updatedAt: Date;
-  version: number;
   /** State of the link. */
   isActive: boolean;
   externalId: string | null;
@@ -26,15 +20,10 @@ export interface UserRow {
 }
 
 /** The columns of a user that a resource asks for. */
-export interface WantedUser {
-  email: string;
-  firstName: string;
-  lastName: string;
-  phoneNumber: string | null;
-  isActive: boolean;
-  externalId: string | null;
-  attributes: Resource;
-}
+export type WantedUser = Pick<
+  UserRow,
+  "email" | "firstName" | "lastName" | "phoneNumber" | "isActive" | "externalId" | "attributes"
+>;
 
 const MAX_BYTES = 16_384;
 const MAX_EXTERNAL_ID = 200;

@@ -21,7 +21,6 @@ export interface BrowserSession {
   tenantId: string | null;
   /** See `Caller`. */
   boundTo: string | null;
-  /** Security version of the session. */
   securityVersion: number;
   /** The time of the user's last sign-in or step-up. */
   authenticatedAt: Date;

@@ -147,12 +147,20 @@ async function proofRequest(
   q: Sql,
   userId: string,
 ): Promise<PasskeyRequest | null> {
-  const known = await q<{ credentialId: Uint8Array; transports: string[] }[]>`
-    select credential_id, transports from user_factors where user_id = ${userId} and kind = 'passkey'`;
+  const known = await readPasskeys(q, userId);
   if (known.length === 0) return null;
   const challenge = await newChallenge(q, { purpose: "prove", userId });
-  return await passkeyRequest({ site: passkeySite(p), challenge, known: [...known] });
+  return await passkeyRequest({ site: passkeySite(p), challenge, known });
 }
+
+/** The passkeys of a user, as a browser has to know them. */
+export const readPasskeys = async (
+  q: Sql,
+  userId: string,
+): Promise<{ credentialId: Uint8Array; transports: string[] }[]> => [
+  ...await q<{ credentialId: Uint8Array; transports: string[] }[]>`
+    select credential_id, transports from user_factors where user_id = ${userId} and kind = 'passkey'`,
+];
 
 /** The WebAuthn options with which the browser signs in by any passkey of this site. */
 export async function signInRequest(p: Pick<Platform, "sql" | "baseUrl">): Promise<PasskeyRequest> {

@@ -156,7 +156,6 @@ const lockEnd = (q: Sql) =>
   q`case when cardinality(f.failed_at) >= ${ACCOUNT_LIMIT.failures}
     then f.last_failed_at + make_interval(mins => ${LOCKOUT_MINUTES}) end`;
 
-/** Locks a user's account from now on. */
 async function lockAccount(tx: Tx, userId: string): Promise<void> {
   await tx`update users set lockout_expires_at = now() + make_interval(mins => ${LOCKOUT_MINUTES})
     where id = ${userId}`;

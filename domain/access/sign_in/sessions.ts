@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { Sql, SqlPart, Tx } from "../../../infra/postgres/postgres.ts";
 import { ACCESS_TOKEN_SECONDS } from "../../../infra/tokens.ts";
 import { problem } from "../../problems/problem.ts";
@@ -29,20 +30,18 @@ export type Amr = "pwd" | "otp" | "hwk" | "swk" | "user" | "mfa" | "fed";
  */
 export const BY_PROVIDER_WITH_MFA: Amr[] = ["fed", "mfa"];
 
-/** Tokens that a sign-in, refresh or tenant switch returns. Lifetimes are in seconds. */
-export interface TokenPair {
-  accessToken: string;
-  tokenType: "Bearer";
-  expiresIn: number;
-  refreshToken: string;
-  refreshExpiresIn: number;
-}
+/** Tokens that a sign-in, refresh or tenant switch returns. */
+export const TokenPair = z.object({
+  accessToken: z.string(),
+  tokenType: z.literal("Bearer"),
+  expiresIn: z.int().describe("Seconds until the access token expires"),
+  refreshToken: z.string(),
+  refreshExpiresIn: z.int().describe("Seconds until the refresh token expires"),
+});
+type TokenPair = z.output<typeof TokenPair>;
 
-/** Tokens of a new session. */
-export interface FirstTokens extends TokenPair {
-  /** Secret of the device, if the sign-in remembers it. */
-  deviceToken?: string;
-}
+/** Tokens of a new session, with the secret of the device if the sign-in remembers it. */
+export type FirstTokens = TokenPair & { deviceToken?: string };
 
 /** A tenant's own provider, by which a session was opened. */
 export interface SessionProvider {

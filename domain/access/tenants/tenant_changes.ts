@@ -92,7 +92,7 @@ export async function createTenant(
         ${tenant.requireSecondFactor}, ${tenant.actAs})`;
     await createCatalogRoles(tx, id, tenant.type);
     await recordAudit(tx, caller, "tenant.create", id, { after: tenant });
-    await emitTenantCreated(p, tx, id, tenant);
+    await emitEvents(p, tx, [{ type: "tenant.created", tenantId: id, data: dataOf(tenant) }]);
     return await readTenant(tx, reach, id);
   });
 }
@@ -236,10 +236,6 @@ const dataOf = ({ name, type, isActive, parentTenantId }: Fields) => ({
   parentTenantId,
 });
 
-/** Emits `tenant.created`. */
-const emitTenantCreated = (p: { wakeUps?: WakeUps }, tx: Tx, tenantId: string, tenant: Fields) =>
-  emitEvents(p, tx, [{ type: "tenant.created", tenantId, data: dataOf(tenant) }]);
-
 /** Emits `tenant.changed`, also when the tenant was deleted. */
 const emitTenantChanged = (
   p: { wakeUps?: WakeUps },
@@ -250,14 +246,7 @@ const emitTenantChanged = (
 ) => emitEvents(p, tx, [{ type: "tenant.changed", tenantId, data: { ...dataOf(tenant), isDeleted } }]);
 
 /** A tenant to erase, also a deleted one. */
-interface ErasableTenant {
-  id: string;
-  name: string;
-  type: TenantType;
-  isActive: boolean;
-  parentTenantId: string | null;
-  deletedAt: Date | null;
-}
+type ErasableTenant = Pick<Tenant, "id" | "name" | "type" | "isActive" | "parentTenantId" | "deletedAt">;
 
 /** Locks a tenant, also a deleted one, until the transaction ends. @throws TENANT_NOT_FOUND */
 export async function lockErasableTenant(tx: Tx, id: string): Promise<ErasableTenant> {

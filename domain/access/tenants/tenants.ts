@@ -2,7 +2,14 @@ import { z } from "zod";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { type Caller, holds, isSystemAdmin, type TenantCaller } from "../../rights/caller.ts";
-import { allOf, matches, orderBy, readPage, type SortDirection, summarizeList } from "../../shared/lists.ts";
+import {
+  allOf,
+  matches,
+  orderBy,
+  readPage,
+  type SortedPageRequest,
+  summarizeList,
+} from "../../shared/lists.ts";
 import type { PagedResult, PageRequest } from "../../shared/paging.ts";
 import { deletedAt, time } from "../../shared/shapes.ts";
 import { type Versioned, versioned } from "../../shared/version.ts";
@@ -58,11 +65,6 @@ interface TenantFilter {
   ids?: string[] | undefined;
 }
 
-interface TenantListRequest extends TenantFilter, PageRequest {
-  sortBy?: typeof TENANT_SORTS[number] | undefined;
-  sortDirection: SortDirection;
-}
-
 const tenantColumns = (q: Sql) =>
   q`t.id, t.name, t.type, t.is_active, t.parent_tenant_id, t.max_users, t.user_count, t.require_second_factor, t.act_as, t.created_at,
     t.updated_at, t.deleted_at`;
@@ -80,7 +82,7 @@ export async function readTenant(q: Sql, reach: TenantReach, id: string): Promis
 export async function listTenants(
   q: Sql,
   reach: TenantReach,
-  request: TenantListRequest,
+  request: TenantFilter & SortedPageRequest<typeof TENANT_SORTS[number]>,
 ): Promise<PagedResult<Tenant>> {
   const from = q`tenants t where ${where(q, reach, request)}`;
   const order = orderBy(q, SORTS[request.sortBy ?? "name"], "t.id", request.sortDirection);
@@ -136,7 +138,7 @@ export async function summarizeTenants(
 
 function where(q: Sql, reach: TenantReach, o: TenantFilter) {
   return allOf(q, [
-    withinReach(q, reach),
+    reach.everywhere ? q`true` : q`(t.id = ${reach.own} or t.parent_tenant_id = ${reach.childrenOf})`,
     !o.includeDeleted && q`t.deleted_at is null`,
     o.isActive !== undefined && (o.isActive ? q`t.is_active` : q`not t.is_active`),
     // The type is a literal: nearly all tenants have one type, and a plan for any type would expect as many of each.
@@ -211,7 +213,7 @@ async function readReach(
   onChildren: string,
 ): Promise<TenantReach> {
   const reachesOwn = holds(caller, onOwn);
-  if (reachesOwn && hasPlatformReach(caller)) return EVERYWHERE;
+  if (reachesOwn && holds(caller, "manage:all-tenants")) return EVERYWHERE;
   const reachesChildren = holds(caller, onChildren) && await isGroup(q, caller.tenantId);
   if (!reachesOwn && !reachesChildren) {
     throw problem(
@@ -226,16 +228,9 @@ async function readReach(
   };
 }
 
-const hasPlatformReach = (caller: Caller): boolean => holds(caller, "manage:all-tenants");
-
 async function isGroup(q: Sql, tenantId: string): Promise<boolean> {
   const [tenant] = await q<{ type: string }[]>`select type from tenants where id = ${tenantId}`;
   return tenant?.type === "Group";
-}
-
-/** SQL condition: `tenants t` is within reach. */
-function withinReach(q: Sql, { everywhere, own, childrenOf }: TenantReach) {
-  return everywhere ? q`true` : q`(t.id = ${own} or t.parent_tenant_id = ${childrenOf})`;
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Tx } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { noAccess } from "../../rights/authenticate.ts";
 import { requiredText, uuid, withDefault } from "../../shared/shapes.ts";
+import type { Tenant } from "../tenants/tenants.ts";
 import { EXTERNAL_ID } from "./user_details.ts";
 
 const NIL = "00000000-0000-0000-0000-000000000000";
@@ -46,13 +47,7 @@ export const assignments = z.array(Assignment).max(1_000).superRefine((links, co
   }
 });
 
-export interface LockedTenant {
-  id: string;
-  name: string;
-  isActive: boolean;
-  maxUsers: number | null;
-  userCount: number;
-}
+export type LockedTenant = Pick<Tenant, "id" | "name" | "isActive" | "maxUsers" | "userCount">;
 
 /** The tenants and roles that links refer to, locked until the transaction ends. */
 export interface LinkTargets {

@@ -6,7 +6,7 @@ import { type Caller, holds, isProgram, type TenantCaller } from "../../rights/c
 import { permissionCodes } from "../../rights/held_permissions.ts";
 import { type Versioned, versioned } from "../../shared/version.ts";
 import { grantColumns, type Role } from "../roles/roles.ts";
-import { type Metadata, storedMetadata } from "./metadata.ts";
+import { storedMetadata } from "./metadata.ts";
 import { hasFactor } from "../../rights/second_factor.ts";
 import type { RightsPlatform } from "../../rights/platform.ts";
 import type { Platform } from "../../shared/platform.ts";
@@ -239,15 +239,8 @@ async function requireUser(q: Sql, userId: string, tenantId: string | null): Pro
 export type UserPlatform = Pick<RightsPlatform, "sql" | "rights"> & Partial<Pick<Platform, "wakeUps">>;
 
 /** A user row, read when it was locked. */
-export interface LockedUser {
-  id: string;
-  email: string;
-  firstName: string;
-  lastName: string;
-  phoneNumber: string | null;
-  appIds: string[];
-  isActive: boolean;
-  metadata: Metadata;
+export interface LockedUser
+  extends Omit<z.output<z.ZodObject<typeof person>>, keyof typeof lockout | "hasSecondFactor"> {
   version: number;
 }
 

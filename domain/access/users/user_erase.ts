@@ -7,17 +7,17 @@ import type { DataSubject } from "../../shared/personal_data.ts";
 import { userAccessChanged } from "../access_changes.ts";
 import { keepSystemAdmin } from "../roles/last_admins.ts";
 import { lockLinks, lockLinkTargets } from "./link_targets.ts";
-import { requireNotSelf, requireTheirReach, userNotFound, type UserPlatform } from "./user_details.ts";
+import {
+  requireNotSelf,
+  requireTheirReach,
+  type User,
+  userNotFound,
+  type UserPlatform,
+} from "./user_details.ts";
 import { emitUserDeleted } from "./user_events.ts";
 
 /** A user to erase, also a deleted one. */
-interface ErasableUser {
-  id: string;
-  email: string;
-  phoneNumber: string | null;
-  deletedAt: Date | null;
-  erasedAt: Date | null;
-}
+type ErasableUser = Pick<User, "id" | "email" | "phoneNumber" | "deletedAt"> & { erasedAt: Date | null };
 
 /**
  * The email of an erased user: none that can be used, and not the former one. A name of its own for each user, because
@@ -42,7 +42,9 @@ export async function anonymizeUser(
   await lockLinkTargets(tx, [], await lockLinks(tx, userId));
   const user = await lockErasable(tx, userId);
   if (!user) throw userNotFound(userId);
-  await requireErasable(tx, caller, user, within);
+  await requireReach(tx, caller, user, within, "true");
+  await requireTheirReach(tx, caller, user.id, null);
+  requireNotSelf(caller, user.id, "erase");
   return await anonymize(p, tx, user, caller.userId);
 }
 
@@ -137,12 +139,6 @@ export async function addressesOf(q: Sql, userId: string): Promise<string[]> {
   const [user] = await q<{ email: string; phoneNumber: string | null }[]>`
     select email, phone_number from users where id = ${userId} and erased_at is null`;
   return user ? writtenAddresses(user) : [];
-}
-
-async function requireErasable(tx: Tx, caller: Caller, user: ErasableUser, within: string | null) {
-  await requireReach(tx, caller, user, within, "true");
-  await requireTheirReach(tx, caller, user.id, null);
-  requireNotSelf(caller, user.id, "erase");
 }
 
 /**

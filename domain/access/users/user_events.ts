@@ -2,19 +2,14 @@ import type { Tx } from "../../../infra/postgres/postgres.ts";
 import type { WakeUps } from "../../../infra/wakeups/wakeups.ts";
 import { emitEvents, type NewEvent } from "../../events/emit.ts";
 import type { Assignment } from "./link_targets.ts";
+import type { AdminUser } from "./user_details.ts";
 
 /** Wakes workers for the events; absent in CLI scripts, whose events workers find by polling. */
 interface Waking {
   wakeUps?: WakeUps;
 }
 
-interface UserFields {
-  id: string;
-  email: string;
-  firstName: string;
-  lastName: string;
-  isActive: boolean;
-}
+type UserFields = Pick<AdminUser, "id" | "email" | "firstName" | "lastName" | "isActive">;
 
 const dataOf = ({ id, email, firstName, lastName, isActive }: UserFields) => ({
   userId: id,

@@ -2,8 +2,8 @@ import { mailForms } from "../../../infra/mail/mail_address.ts";
 import type { Sql, SqlPart } from "../../../infra/postgres/postgres.ts";
 import { hasFactor } from "../../rights/second_factor.ts";
 import { countCached, isKnownLarge } from "../../shared/count_cache.ts";
-import { allOf, countRows, limitTo, matches, pageOf, type SortDirection } from "../../shared/lists.ts";
-import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
+import { allOf, countRows, limitTo, matches, pageOf, type SortedPageRequest } from "../../shared/lists.ts";
+import { offsetOf, type PagedResult, pagedResult } from "../../shared/paging.ts";
 import { type AdminUser, adminUserColumns, type User, userColumns } from "./user_details.ts";
 
 /** Lists the users of one tenant. */
@@ -224,7 +224,7 @@ function numberOf(
 export const USER_SORTS = ["email", "firstName", "lastName", "createdAt", "lastLoginAt"] as const;
 
 /** Filter, sorting and page of a list of users; absent filters do not filter. */
-export interface UserListRequest extends PageRequest {
+export interface UserListRequest extends SortedPageRequest<typeof USER_SORTS[number]> {
   search?: string | undefined;
   isActive?: boolean | undefined;
   /** Name of a role that the users hold in `tenantId`; if that is absent, in any active tenant. */
@@ -241,8 +241,6 @@ export interface UserListRequest extends PageRequest {
   tenantId?: string | undefined;
   /** External id of the users' link to `tenantId`; if that is absent, of a link to any tenant. */
   externalId?: string | undefined;
-  sortBy?: typeof USER_SORTS[number] | undefined;
-  sortDirection: SortDirection;
 }
 
 /** Who holds one of these changes the rights of others, or acts in their place. */

@@ -18,17 +18,15 @@ const MAX_SENDERS = 100;
 /** Time in which a pending sender can be verified: by its record, or by the mailed link. */
 export const PROOF_TIME: Record<SenderMethod, string> = { Dns: "7 days", Mail: "24 hours" };
 
-export interface NewSender {
-  address: string;
-  name: string | null;
-  method: SenderMethod;
-}
-
 /**
  * Adds a pending sender. `Dns`: a job searches the TXT record. `Mail`: a link is mailed to the address.
  * @throws VALIDATION_ERROR, NOTIFICATION_SENDER_ALREADY_EXISTS, NOTIFICATION_SENDERS_LIMIT_CONFLICT, RATE_LIMITED
  */
-export async function addSender(p: LooksPlatform, caller: TenantCaller, given: NewSender): Promise<Sender> {
+export async function addSender(
+  p: LooksPlatform,
+  caller: TenantCaller,
+  given: Pick<Sender, "address" | "name" | "method">,
+): Promise<Sender> {
   const { tenantId } = caller;
   const { address, name, method } = given;
   requirePublicDomain(address);
@@ -109,7 +107,10 @@ export async function updateSender(
       );
     }
     if (name === before.name && isDefault === before.isDefault) return before;
-    if (isDefault && !before.isDefault) await clearDefault(tx, tenantId);
+    if (isDefault && !before.isDefault) {
+      await tx`update notification_senders set is_default = false, version = version + 1
+        where tenant_id = ${tenantId} and is_default`;
+    }
     const after = await writeSender(
       tx,
       id,
@@ -119,10 +120,6 @@ export async function updateSender(
     return after;
   });
 }
-
-const clearDefault = (tx: Tx, tenantId: string) =>
-  tx`update notification_senders set is_default = false, version = version + 1
-    where tenant_id = ${tenantId} and is_default`;
 
 /** Writes members of a locked sender and clears the looks from the caches of all instances. */
 export async function writeSender(tx: Tx, id: string, members: SqlPart): Promise<Sender> {

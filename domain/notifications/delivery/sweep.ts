@@ -6,7 +6,7 @@ import type { Platform } from "../../shared/platform.ts";
 import { sweepAttachments } from "../attachments.ts";
 import { foldDays, foldHours } from "../counts.ts";
 import { INTERRUPTED } from "../delivery_ledger.ts";
-import { emitNotificationFailed } from "../notification_events.ts";
+import { emitNotificationFailed, type FailedNotification } from "../notification_events.ts";
 import type { NotificationPlatform } from "../platform.ts";
 import { tenantKeyOf } from "../tenant_key.ts";
 import { deliveryJob } from "./deliver.ts";
@@ -137,7 +137,9 @@ async function settleRows(tx: Tx, rows: { id: string; jobId: string | null }[]):
   });
   const direct = rows.filter((row) => row.jobId === null).map((row) => row.id);
   const [byJob, stale] = await Promise.all([
-    tx<SettledRow[]>`update notifications n set status = e.status::notification_status, updated_at = now(),
+    tx<
+      (FailedNotification & { status: string })[]
+    >`update notifications n set status = e.status::notification_status, updated_at = now(),
         last_error = coalesce(e.error, n.last_error, 'The job ended without delivering this message.')
       from unnest(${ended.map((e) => e.id)}::uuid[], ${ended.map((e) => e.jobId)}::uuid[],
         ${ended.map((e) => e.status)}::text[],
@@ -148,12 +150,4 @@ async function settleRows(tx: Tx, rows: { id: string; jobId: string | null }[]):
   ]);
   await emitNotificationFailed(tx, byJob.filter(({ status }) => status === "DeadLettered"));
   return byJob.count + stale;
-}
-
-interface SettledRow {
-  id: string;
-  tenantId: string | null;
-  channel: string;
-  status: string;
-  error: string | null;
 }

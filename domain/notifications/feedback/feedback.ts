@@ -66,9 +66,7 @@ const DETAIL_LENGTH = 1_000;
 export const optionalText = z.string().optional().catch(undefined);
 
 /** The data of a provider's event, before it is known whether it is about a message of this service. */
-interface GivenReport {
-  address: string | null;
-  state: DeliveryState;
+interface GivenReport extends Pick<DeliveryReport, "address" | "state"> {
   /** The reason for which a bounce suppresses the address; absent if it does not. A complaint always suppresses it. */
   suppression?: SuppressionReason | null;
   detail?: string | null | undefined;

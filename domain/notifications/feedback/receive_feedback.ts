@@ -1,4 +1,4 @@
-import { createHttpOut, type HttpOut } from "../../../infra/http_out/http_out.ts";
+import { createHttpOut } from "../../../infra/http_out/http_out.ts";
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { storableText } from "../../shared/cut_text.ts";
@@ -10,26 +10,22 @@ import { ignoresSuppression } from "../suppression_bounces.ts";
 import { FEEDBACK_PATH, findAdapter } from "./adapters.ts";
 import type { DeliveryReport, Reply } from "./feedback.ts";
 
-/** Numbers of reports that changed something, and of those that did not: repeated, out of order, or not about our messages. */
-export interface FeedbackResult {
-  applied: number;
-  ignored: number;
-}
-
 /**
  * Stores the reports of a provider's request. Requests may be repeated, late or out of order: see `applyReports`.
+ * @returns numbers of reports that changed something, and of those that did not: repeated, out of order, or not about our
+ * messages
  * @throws ROUTE_NOT_FOUND (the provider is not configured), NOTIFICATION_FEEDBACK_UNAUTHORIZED, VALIDATION_ERROR
  */
 export async function receiveFeedback(
   p: Pick<Platform, "sql" | "config" | "clock" | "baseUrl">,
   provider: string,
   given: { search: string; headers: Headers; body: Uint8Array },
-  http: HttpOut = createHttpOut({ allow: p.config.OUTBOUND_ALLOW }),
-): Promise<FeedbackResult> {
+): Promise<{ applied: number; ignored: number }> {
   const found = findAdapter(p.config, provider);
   if (!found) throw problem("ROUTE_NOT_FOUND", `Feedback of the provider "${provider}" is not configured.`);
   const { headers, body, search } = given;
   const url = `${p.baseUrl()}${FEEDBACK_PATH}/${provider}${search}`;
+  const http = createHttpOut({ allow: p.config.OUTBOUND_ALLOW });
   const request = { url, headers, body, now: p.clock.now(), http };
   const { reports, reply, receipt } = await found.adapter.read(request, found.secret);
   return await transact(p.sql, async (tx) => {

@@ -25,17 +25,13 @@ const RETRY_AFTER_MS = 5_000;
 /** Interval of the heartbeat of a direct message in delivery. The sweep settles messages whose heartbeat has stopped. */
 const HEARTBEAT_MS = 2_000;
 
-/** A direct email. */
-export interface DirectEmail {
+interface DirectEmail extends
+  Required<
+    Pick<Message, "subject" | "htmlBody" | "textBody" | "fromAddress" | "fromName" | "replyTo">
+  > {
   to: string[];
   cc: string[];
   bcc: string[];
-  subject: string | null;
-  htmlBody: string | null;
-  textBody: string | null;
-  fromAddress: string | null;
-  fromName: string | null;
-  replyTo: string | null;
   attachments: RequestedAttachment[];
 }
 

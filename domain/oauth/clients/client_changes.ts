@@ -26,15 +26,10 @@ import { redirectUriFault } from "./redirect_uris.ts";
 /** Distinguishes the secrets of clients from keys of the API. */
 const SECRET_PREFIX = "ocs_";
 
-export interface NewClient extends ClientSettings {
-  kind: ClientKind;
-}
+type NewClient = ClientSettings & Pick<OAuthClient, "kind">;
 
-/** Members to change; absent ones keep their value. */
-export type ClientChange = { [M in keyof ClientSettings]?: ClientSettings[M] | undefined } & {
-  /** Only the one that it has. */
-  kind?: ClientKind | undefined;
-};
+/** Members to change; absent ones keep their value. The kind can only be the one that it has. */
+type ClientChange = { [M in keyof NewClient]?: NewClient[M] | undefined };
 
 /** Settings that decide which site gets sign-ins and which API accepts the tokens. A change needs a recent sign-in. */
 const SENSITIVE = [
@@ -111,7 +106,8 @@ export async function updateClient(
     requireMaySkipConsent(caller, former, after);
     if (after.audience !== former.audience) {
       await reserveAudience(tx, after.audience, tenantId);
-      await leaveAudience(tx, former.audience);
+      // Tokens with the former audience may still be valid.
+      await tx`update oauth_audiences set left_at = now() where audience = ${withoutSlash(former.audience)}`;
     }
     await tx`update oauth_clients set name = ${after.name}, redirect_uris = ${after.redirectUris}::text[],
       post_logout_redirect_uris = ${after.postLogoutRedirectUris}::text[], audience = ${after.audience},
@@ -303,9 +299,4 @@ async function reserveAudience(tx: Tx, audience: string, tenantId: string | null
         and (c.revoked_at is null or c.revoked_at > now() - interval '1 day'))`;
   if (count > 0) return;
   throw problem("OAUTH_AUDIENCE_CONFLICT", `The audience ${audience} belongs to clients of another owner.`);
-}
-
-/** Records the time at which a client left an audience. Tokens with that audience may still be valid. */
-async function leaveAudience(tx: Tx, audience: string): Promise<void> {
-  await tx`update oauth_audiences set left_at = now() where audience = ${withoutSlash(audience)}`;
 }

@@ -3,19 +3,21 @@ import { invalid } from "../../problems/problem.ts";
 import { spelledAs } from "../../shared/shapes.ts";
 import type { ReportTemplate } from "./report_template.ts";
 
-type ParameterValue = string | number | boolean;
+const parameterValue = z.union([z.string(), z.number(), z.boolean()]);
+type ParameterValue = z.output<typeof parameterValue>;
 
 /** A parameter as shown in the list of templates. */
-export interface ParameterInfo {
-  name: string;
-  displayName: string;
-  /** int, decimal, bool, string, date, datetime, uuid. */
-  valueType: string;
-  required: boolean;
-  defaultValue: ParameterValue | null;
-  allowedValues: ParameterValue[] | null;
-  description: string | null;
-}
+export const ParameterInfo = z.object({
+  name: z.string(),
+  displayName: z.string(),
+  // int, decimal, bool, string, date, datetime, uuid.
+  valueType: z.string(),
+  required: z.boolean(),
+  defaultValue: parameterValue.nullable(),
+  allowedValues: z.array(parameterValue).nullable(),
+  description: z.string().nullable(),
+}).meta({ id: "ReportParameterDto" });
+type ParameterInfo = z.output<typeof ParameterInfo>;
 
 interface Property {
   type?: string;

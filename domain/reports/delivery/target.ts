@@ -65,14 +65,7 @@ export const UpdateTarget = z.object({ name: requiredName(200), kind, ...fields.
 export type TargetFields = z.output<typeof fields> & { name: string; kind: TargetKind };
 
 /** The stored settings of a target, without its secret. */
-export interface TargetPlace {
-  endpoint: string | null;
-  region: string | null;
-  bucket: string | null;
-  prefix: string | null;
-  pathStyle: boolean | null;
-  accessKeyId: string | null;
-}
+export type TargetPlace = Pick<Target, keyof typeof place>;
 
 const NO_PLACE: TargetPlace = {
   endpoint: null,

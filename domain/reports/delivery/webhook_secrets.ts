@@ -1,22 +1,23 @@
+import { z } from "zod";
 import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { OLD_SECRET_HOURS } from "../../events/signing_secrets.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { newSigningSecret } from "../../shared/secrets.ts";
+import { time } from "../../shared/shapes.ts";
 
 /** The error message for a webhook that cannot be signed. */
 export const NO_SECRET =
   "webhooks need a secret: the tenant has none, and the service has no WEBHOOK_SECRET; create one with POST /api/v1/report-webhook-secret/rotate";
 
 /** The state of a tenant's secret, without the secret. */
-export interface WebhookSecretState {
-  /** False: WEBHOOK_SECRET of the service signs. */
-  isOwn: boolean;
-  createdAt: Date | null;
-  /** Until when the previous secret also signs. */
-  oldValidUntil: Date | null;
-}
+export const WebhookSecretState = z.object({
+  isOwn: z.boolean().describe("false: the secret of the service signs"),
+  createdAt: time.nullable(),
+  oldValidUntil: time.nullable().describe("Until when the previous secret also signs"),
+}).meta({ id: "ReportWebhookSecretStateDto" });
+type WebhookSecretState = z.output<typeof WebhookSecretState>;
 
 /**
  * Gives the tenant a new secret for its report webhooks. The previous one, which may be that of the service, also signs for

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { checkTemplateMarkup } from "../../documents/markup/template_markup.ts";
 import type { BlockInput } from "../../documents/writers/pdf/blocks/make_blocks.ts";
 import { readLooks } from "../../looks/looks.ts";
@@ -125,10 +126,14 @@ const previewTooLarge = (why: string): Problem =>
   );
 
 /** A document template that uses a partial. */
-export type DocumentUse = Pick<DocumentTemplate, "id" | "slug" | "name" | "locale"> & {
-  /** The error of the template with the partial; null if it is valid. */
-  error: string | null;
-};
+export const DocumentUse = z.object({
+  id: z.guid(),
+  slug: z.string(),
+  name: z.string(),
+  locale: z.string(),
+  error: z.string().nullable().describe("Why it is invalid with the partial; null: it is valid"),
+}).meta({ id: "DocumentUseDto" });
+type DocumentUse = z.output<typeof DocumentUse>;
 
 /**
  * The tenant's document templates that use a partial, also through other partials, by slug and locale. Each is checked as if

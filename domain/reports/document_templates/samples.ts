@@ -1,18 +1,9 @@
 import { join } from "node:path";
+import type { z } from "zod";
 import type { TemplateTexts } from "../../templates/read.ts";
+import type { DocumentSample as Sample } from "./template.ts";
 
-/** A template that callers copy and change. */
-export interface DocumentSample {
-  slug: string;
-  locale: string;
-  name: string;
-  titleTemplate: string;
-  bodyTemplate: string;
-  requiredVariables: string;
-  /** Data that shows what the template prints. */
-  sampleData: Record<string, unknown>;
-  texts: TemplateTexts | null;
-}
+type DocumentSample = z.output<typeof Sample>;
 
 const ENGLISH = {
   invoice: {

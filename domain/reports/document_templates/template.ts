@@ -1,62 +1,70 @@
+import { z } from "zod";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import type { PagedResult, PageRequest } from "../../shared/paging.ts";
 import { matches, pageOf, readPage } from "../../shared/lists.ts";
 import { compareFields, type FieldDifferences } from "../../shared/text_differences.ts";
 import { textLines } from "../../templates/versions.ts";
-import type { TemplateTexts } from "../../templates/read.ts";
+import { templateTexts } from "../../templates/read.ts";
+import { anyObject, time } from "../../shared/shapes.ts";
+
+const summary = {
+  id: z.guid(),
+  slug: z.string(),
+  name: z.string(),
+  // A language tag: language of the document, and format of its numbers and dates.
+  locale: z.string(),
+  version: z.int(),
+  createdAt: time,
+  updatedAt: time,
+};
+const content = {
+  titleTemplate: z.string(),
+  bodyTemplate: z.string(),
+  // Comma-separated names.
+  requiredVariables: z.string(),
+  // For previews.
+  sampleData: anyObject,
+  texts: templateTexts.nullable(),
+};
+export const DocumentTemplateSummary = z.object(summary).meta({ id: "DocumentTemplateSummaryDto" });
+export const DocumentTemplateDto = z.object({ ...summary, ...content }).meta({ id: "DocumentTemplateDto" });
+export const DocumentVersionSummary = z.object({
+  version: z.int(),
+  changedAt: time,
+  changedBy: z.guid().nullable(),
+}).meta({ id: "DocumentTemplateVersionItem" });
+export const DocumentVersionDto = z.object({
+  templateId: z.guid(),
+  version: z.int(),
+  name: z.string(),
+  locale: z.string(),
+  ...content,
+  changedAt: time,
+  changedBy: z.guid().nullable(),
+}).meta({ id: "DocumentTemplateVersionDto" });
+
+/** A template that callers copy and change. Its data show what it prints. */
+export const DocumentSample = z.object({
+  slug: z.string(),
+  name: z.string(),
+  locale: z.string(),
+  ...content,
+}).meta({ id: "DocumentTemplateSampleDto" });
 
 /** A stored template of a tenant. */
-export interface DocumentTemplate {
-  id: string;
+export interface DocumentTemplate extends z.output<typeof DocumentTemplateDto> {
   tenantId: string;
-  slug: string;
-  name: string;
-  /** A language tag: language of the document, and format of its numbers and dates. */
-  locale: string;
-  /** Title of the document. */
-  titleTemplate: string;
-  bodyTemplate: string;
-  /** Comma-separated names. */
-  requiredVariables: string;
-  /** Data for previews. */
-  sampleData: Record<string, unknown>;
-  texts: TemplateTexts | null;
   /** Slugs of the partials it names itself. */
   partSlugs: string[];
-  version: number;
-  createdAt: Date;
-  updatedAt: Date;
   changedBy: string | null;
 }
 
-export type DocumentTemplateSummary = Pick<
-  DocumentTemplate,
-  "id" | "slug" | "name" | "locale" | "version" | "createdAt" | "updatedAt"
->;
-
 /** One version of a template. It never changes, and it is kept when the template is deleted. */
-export interface DocumentTemplateVersion extends
-  Pick<
-    DocumentTemplate,
-    | "name"
-    | "locale"
-    | "titleTemplate"
-    | "bodyTemplate"
-    | "requiredVariables"
-    | "sampleData"
-    | "texts"
-    | "partSlugs"
-    | "version"
-    | "changedBy"
-  > {
+interface DocumentTemplateVersion extends z.output<typeof DocumentVersionDto> {
   id: string;
-  templateId: string;
-  changedAt: Date;
+  partSlugs: string[];
 }
-
-const documentTemplateNotFound = (id: string) =>
-  problem("DOCUMENT_TEMPLATE_NOT_FOUND", `There is no document template ${id} in this tenant.`);
 
 /** A template of the tenant. @param lock such as `for update` @throws DOCUMENT_TEMPLATE_NOT_FOUND */
 export async function readDocumentTemplate(
@@ -67,7 +75,9 @@ export async function readDocumentTemplate(
 ): Promise<DocumentTemplate> {
   const [row] = await q<DocumentTemplate[]>`
     select * from document_templates where id = ${id} and tenant_id = ${tenantId} ${lock}`;
-  if (!row) throw documentTemplateNotFound(id);
+  if (!row) {
+    throw problem("DOCUMENT_TEMPLATE_NOT_FOUND", `There is no document template ${id} in this tenant.`);
+  }
   return row;
 }
 
@@ -77,7 +87,7 @@ export async function listDocumentTemplates(
   tenantId: string,
   search: string | undefined,
   page: PageRequest,
-): Promise<PagedResult<DocumentTemplateSummary>> {
+): Promise<PagedResult<z.output<typeof DocumentTemplateSummary>>> {
   const columns = q`id, slug, name, locale, version, created_at, updated_at`;
   const from = q`document_templates
     where tenant_id = ${tenantId} and ${matches(q, "fold(slug || ' ' || name)", search)}`;
@@ -90,7 +100,7 @@ export async function listDocumentTemplateVersions(
   tenantId: string,
   id: string,
   page: PageRequest,
-): Promise<Pick<DocumentTemplateVersion, "version" | "changedAt" | "changedBy">[]> {
+): Promise<z.output<typeof DocumentVersionSummary>[]> {
   await readDocumentTemplate(q, tenantId, id);
   return await q`select version, changed_at, changed_by from document_template_versions
     where template_id = ${id} order by version desc ${pageOf(q, page)}`;

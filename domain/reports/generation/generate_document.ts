@@ -1,10 +1,11 @@
+import { z } from "zod";
 import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { FORMAT } from "../../documents/formats.ts";
 import { invalid } from "../../problems/problem.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
 import { newId } from "../../shared/ids.ts";
+import { anyObject, orNull, requiredText, withDefault } from "../../shared/shapes.ts";
 import { canonicalLocale } from "../../templates/locales.ts";
-import type { TemplatePins } from "../../templates/parts.ts";
 import { checkDelivery, type DeliveryOptions } from "../delivery/options.ts";
 import { requireReceiver } from "../delivery/targets.ts";
 import { requireVariables } from "../document_templates/render.ts";
@@ -18,16 +19,22 @@ import { queueReport } from "./request_report.ts";
 /** The permission to see the generated documents. */
 const PERMISSION = "generate:documents";
 
+export const documentLanguage = orNull(requiredText(35)).describe(
+  "Language of the document's texts, such as pt-BR; absent: the tenant's default",
+);
 /** One document: its data, its name among the others, its language, and who gets it. */
-export interface DocumentItem {
-  data: Record<string, unknown>;
-  name: string | null;
-  /** Null: that of the request. */
-  language: string | null;
-  recipients: string[];
-}
+export const DocumentItem = z.object({
+  data: anyObject,
+  name: orNull(z.string().trim().min(1).max(200)).describe(
+    "Names the document among the others; absent: its number",
+  ),
+  language: documentLanguage.describe("Language of this document's texts; absent: that of the request"),
+  recipients: withDefault(z.array(z.string().trim().min(1).max(320)).max(1000), [])
+    .describe("Who gets this document, where delivery is by email"),
+}).meta({ id: "DocumentItem" });
+type DocumentItem = z.output<typeof DocumentItem>;
 
-export interface DocumentRequest {
+interface DocumentRequest {
   /** One document; null: those of `items`. */
   data: Record<string, unknown> | null;
   items: DocumentItem[] | null;
@@ -74,9 +81,11 @@ export async function requestDocuments(
     const pins = await pinDocument(tx, caller.tenantId, template, wanted);
     const burst = items === null ? {} : { burstId: newId() };
     const queued: Execution[] = [];
+    // A dot keeps the id apart from those of reports.
+    const named = { id: `document.${template.slug}`, name: template.name };
     for (const { language, ...document } of documents) {
-      const request = { ...document, template: idAndName(template) };
-      const pinned = { versionId, pins: inLanguage(pins, language) };
+      const request = { ...document, template: named };
+      const pinned = { versionId, pins: pins && language !== null ? { ...pins, language } : pins };
       queued.push(await queueReport(p, tx, caller, request, { document: pinned, ...burst }));
     }
     return queued;
@@ -89,13 +98,6 @@ async function readVersionId(q: Sql, { id, version }: DocumentTemplate): Promise
   if (!found) throw new Error(`the document template ${id} lacks its version ${version}`);
   return found.id;
 }
-
-/** Replaces the pinned language by the language of an item, if it has one. */
-const inLanguage = (pins: TemplatePins | null, language: string | null): TemplatePins | null =>
-  pins && language !== null ? { ...pins, language } : pins;
-
-/** A dot keeps the id apart from those of reports. */
-const idAndName = ({ slug, name }: DocumentTemplate) => ({ id: `document.${slug}`, name });
 
 function checkedItem(
   template: DocumentTemplate,

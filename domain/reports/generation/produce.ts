@@ -1,6 +1,6 @@
 import { objectStoreConfig } from "../../../infra/objectstore/address.ts";
 import { PostgresError } from "../../../infra/postgres/failures.ts";
-import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { transact } from "../../../infra/postgres/postgres.ts";
 import { FORMATS } from "../../documents/formats.ts";
 import { isTemplateFault } from "../../documents/template_fault.ts";
 import type { BlockInput } from "../../documents/writers/pdf/blocks/make_blocks.ts";
@@ -133,7 +133,10 @@ async function storeDocument(p: ReportPlatform, run: Run, signal: AbortSignal): 
         owner: { scope: FILE_SCOPE, id: run.runId },
       },
       ReadableStream.from(chunks()),
-      (tx) => requireCurrent(tx, run),
+      async (tx) => {
+        // A run that has ended stores no file, because its files were released at its end.
+        if (!await lockCurrent(tx, run)) throw superseded();
+      },
     );
     if (sizeBytes !== progress.bytes) {
       throw new Error(`the document has ${progress.bytes} bytes, but ${sizeBytes} were stored`);
@@ -143,11 +146,6 @@ async function storeDocument(p: ReportPlatform, run: Run, signal: AbortSignal): 
   } finally {
     done.abort();
   }
-}
-
-/** Refuses to store a file for a run that has ended, because its files were released at its end. @throws RunSuperseded */
-async function requireCurrent(tx: Tx, run: Run): Promise<void> {
-  if (!await lockCurrent(tx, run)) throw superseded();
 }
 
 const superseded = () =>

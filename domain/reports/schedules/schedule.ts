@@ -1,44 +1,55 @@
+import { z } from "zod";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
-import type { ReportFormat } from "../../documents/formats.ts";
+import { formatNumber, type ReportFormat } from "../../documents/formats.ts";
 import { problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
 import { belongsTo, countList, countRows, pageOf } from "../../shared/lists.ts";
+import { membersOf } from "../../shared/members_of.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
+import { time } from "../../shared/shapes.ts";
 import { holdsAllCondition, requireAll } from "../definition/permissions.ts";
-import { type DeliveryStatus, type ReportStatus, STATUS } from "../status.ts";
+import { deliveryStatus, type ReportStatus, STATUS, statusNumber } from "../status.ts";
+
+export const ScheduleDto = z.object({
+  id: z.guid(),
+  templateId: z.string(),
+  name: z.string(),
+  description: z.string().nullable(),
+  cronExpression: z.string(),
+  timeZoneId: z.string(),
+  format: formatNumber,
+  parametersJson: z.string(),
+  deliveryOptionsJson: z.string().nullable(),
+  burstJson: z.string().nullable(),
+  isActive: z.boolean(),
+  nextRunAt: time.nullable(),
+  lastRunAt: time.nullable(),
+  lastExecutionId: z.guid().nullable(),
+  // Status of the last execution; for a burst, the combined status of its executions.
+  lastStatus: statusNumber.nullable(),
+  lastDeliveryStatus: deliveryStatus,
+  failuresInARow: z.int().describe("Failed runs since the last successful one"),
+  createdBy: z.guid().nullable(),
+  createdAt: time,
+  updatedAt: time,
+}).meta({ id: "ReportScheduleDto" });
 
 /** A report that runs automatically with its creator's permissions. */
-export interface Schedule {
-  id: string;
+export interface Schedule extends Omit<z.output<typeof ScheduleDto>, "deliveryOptionsJson"> {
   tenantId: string | null;
-  templateId: string;
-  name: string;
-  description: string | null;
-  cronExpression: string;
-  timeZoneId: string;
   format: ReportFormat;
-  parametersJson: string;
   requiredPermissions: string[];
   deliveryJson: string | null;
-  burstJson: string | null;
-  isActive: boolean;
-  nextRunAt: Date | null;
-  lastRunAt: Date | null;
-  lastExecutionId: string | null;
-  /** Status of the last execution; for a burst, the combined status of its executions. */
   lastStatus: ReportStatus | null;
-  /** Delivery status of the last execution; for a burst, the combined one of its executions. */
-  lastDeliveryStatus: DeliveryStatus | null;
-  failuresInARow: number;
   version: number;
-  createdBy: string | null;
-  createdAt: Date;
-  updatedAt: Date;
 }
 
-export interface ScheduleFilter extends PageRequest {
-  templateId: string | null;
-  isActive: boolean | null;
+export const scheduleDto = (s: Schedule) =>
+  membersOf(ScheduleDto, { ...s, deliveryOptionsJson: s.deliveryJson });
+
+interface ScheduleFilter extends PageRequest {
+  templateId?: string | undefined;
+  isActive?: boolean | undefined;
 }
 
 /**
@@ -68,17 +79,18 @@ export async function listSchedules(
   caller: Caller,
   filter: ScheduleFilter,
 ): Promise<PagedResult<Schedule>> {
+  const { templateId = null, isActive = null, ...page } = filter;
   const where = q`
     ${belongsTo(q, caller.tenantId, "s.tenant_id")}
     and ${holdsAllCondition(q, caller, q`s.required_permissions`)}
-    and (${filter.templateId}::text is null or s.template_id = ${filter.templateId})
-    and (${filter.isActive}::boolean is null or s.is_active = ${filter.isActive})`;
+    and (${templateId}::text is null or s.template_id = ${templateId})
+    and (${isActive}::boolean is null or s.is_active = ${isActive})`;
   const [total, items] = await Promise.all([
     countList(q, q`report_schedules s where ${where}`),
     q<Schedule[]>`${schedules(q)} where ${where}
-      order by s.id desc ${pageOf(q, filter)}`,
+      order by s.id desc ${pageOf(q, page)}`,
   ]);
-  return pagedResult(items, total, filter);
+  return pagedResult(items, total, page);
 }
 
 /** Number of the tenant's paused schedules that the caller may see. */

@@ -43,7 +43,6 @@ const CHUNKS_AHEAD = 4;
 const CHUNK_BYTES = 512 * 1024;
 
 let templates: Promise<ReportTemplates> | undefined;
-/** Aborts the current document. */
 let stopping = new AbortController();
 /** Number of chunks that may be sent now. */
 let credits = 0;

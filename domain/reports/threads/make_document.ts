@@ -193,18 +193,13 @@ function shapeOf(
   };
 }
 
-/** The values of the facts. */
-interface GenerationFacts {
-  parameters: Record<string, unknown>;
-  tenantName: string | null;
-  requestedBy: string | null;
-  generatedAt: Date;
-}
-
 /** The name-value pairs above the parts of a document: tenant, time of generation, requester and parameters. */
 function documentFacts(
   template: ReportTemplate,
-  { parameters, tenantName, requestedBy, generatedAt }: GenerationFacts,
+  { parameters, tenantName, requestedBy, generatedAt }: Pick<
+    ReportInput,
+    "parameters" | "tenantName" | "requestedBy" | "generatedAt"
+  >,
   wording: Wording,
 ): [string, string][] {
   const { words, timeZone } = wording;

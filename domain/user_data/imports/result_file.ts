@@ -1,5 +1,6 @@
 import type { Sql, Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
+import type { RowResult } from "../../access/users/bulk/find_existing.ts";
 import type { FilePlatform } from "../../files/platform.ts";
 import { EXPORT_PROFILE } from "../../files/profiles.ts";
 import { releaseOwnerReferences, storeServiceFile } from "../../files/service_files.ts";
@@ -27,17 +28,10 @@ export async function storeResult(p: FilePlatform, o: RunningImport): Promise<st
   return fileId;
 }
 
-interface Line {
-  row: number;
-  email: string | null;
-  outcome: string;
-  errors: string[];
-}
-
 async function* lines(q: Sql, importId: string): AsyncGenerator<string> {
   yield `${BYTE_ORDER_MARK}row,email,outcome,errors${LINE_END}`;
   for (let last = 0;;) {
-    const rows = await q<Line[]>`select row, email, outcome, errors from user_import_rows
+    const rows = await q<RowResult[]>`select row, email, outcome, errors from user_import_rows
       where import_id = ${importId} and row > ${last} order by row limit ${PAGE}`;
     yield rows.map(({ row, email, outcome, errors }) =>
       `${row},${csvText(email ?? "")},${outcome},${csvText(errors.join("; "))}${LINE_END}`

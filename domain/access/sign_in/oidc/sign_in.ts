@@ -16,7 +16,7 @@ import { isUuid, newId } from "../../../shared/ids.ts";
 import type { Platform } from "../../../shared/platform.ts";
 import { newSecret } from "../../../shared/secrets.ts";
 import { proveOwner } from "../../account/proved_owner.ts";
-import type { AccessPlatform } from "../../platform.ts";
+import type { AccessPlatform, Trace } from "../../platform.ts";
 import { amrOf, finishFlow, finishProviderSignIn, type ProviderOutcome } from "../providers/finish.ts";
 import {
   type FlowRequest,
@@ -27,7 +27,7 @@ import {
   unknownProvider,
 } from "../providers/flow.ts";
 import { findTenantProvider, identityOf, openClientSecret, type ProviderRow } from "../providers/provider.ts";
-import { otherAccount, type Trace } from "../providers/resolve.ts";
+import { otherAccount } from "../providers/resolve.ts";
 import type { Origin } from "../sign_in.ts";
 
 /** Redirect URI of a provider; must be registered there. */

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { transact, type Tx } from "../../../../infra/postgres/postgres.ts";
 import { Problem, problem } from "../../../problems/problem.ts";
 import { digest, newSecret } from "../../../shared/secrets.ts";
-import type { AccessPlatform } from "../../platform.ts";
+import type { AccessPlatform, Trace } from "../../platform.ts";
 import { deviceLockEnd, requireUnlocked } from "../failed_sign_ins.ts";
 import { knownDevice } from "../known_devices.ts";
 import {
@@ -15,7 +15,7 @@ import {
 import { type FirstStep, firstStep, type Origin, requireFinished, type SignedIn } from "../sign_in.ts";
 import { type ReturnedFlow, unknownProvider } from "./flow.ts";
 import { type AssertedIdentity, findTenantProvider, type ProviderRow } from "./provider.ts";
-import { resolveUser, type Trace } from "./resolve.ts";
+import { resolveUser } from "./resolve.ts";
 
 const HANDOVER_SECONDS = 60;
 

@@ -1,3 +1,4 @@
+import type { OpenIdBinding } from "../../../../infra/openid.ts";
 import type { Sql } from "../../../../infra/postgres/postgres.ts";
 import { invalid, type Problem, problem } from "../../../problems/problem.ts";
 import { isUuid } from "../../../shared/ids.ts";
@@ -38,11 +39,8 @@ export interface FlowRequest extends WantedTenant {
 }
 
 /** Values of a flow besides those of its request. */
-export interface FlowSecrets {
-  state: string;
+interface FlowSecrets extends OpenIdBinding {
   browserSecret: string;
-  nonce: string;
-  codeVerifier: string;
 }
 
 /** A sign-in that returned from the provider, with the values it was started with. */

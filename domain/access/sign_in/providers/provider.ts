@@ -1,9 +1,10 @@
+import type { OpenIdIdentity } from "../../../../infra/openid.ts";
 import { X509Certificate } from "node:crypto";
 import { z } from "zod";
 import { createSecretBox, type SecretBox } from "../../../../infra/encryption.ts";
 import { mailDomain } from "../../../../infra/mail/mail_address.ts";
 import type { Sql } from "../../../../infra/postgres/postgres.ts";
-import { invalid, type Problem, problem } from "../../../problems/problem.ts";
+import { invalid, problem } from "../../../problems/problem.ts";
 import { storableText } from "../../../shared/cut_text.ts";
 import { readPage } from "../../../shared/lists.ts";
 import type { PagedResult, PageRequest } from "../../../shared/paging.ts";
@@ -57,11 +58,7 @@ export const SignInProvider = z.object({
 export type SignInProvider = z.output<typeof SignInProvider>;
 
 /** The members by which the service knows a provider. Those of the other kind are null. */
-export interface Connection {
-  issuer: string | null;
-  clientId: string | null;
-  entityId: string | null;
-  signInUrl: string | null;
+export interface Connection extends Pick<SignInProvider, "issuer" | "clientId" | "entityId" | "signInUrl"> {
   /** In PEM. */
   certificates: string[];
 }
@@ -152,7 +149,7 @@ export async function listProviders(
 export async function readProvider(q: Sql, tenantId: string, id: string, lock = q``): Promise<ProviderRow> {
   const [row] = await q<ProviderRow[]>`
     select ${columns(q)} from sign_in_providers where id = ${id} and tenant_id = ${tenantId} ${lock}`;
-  if (!row) throw providerNotFound(id);
+  if (!row) throw problem("SIGN_IN_PROVIDER_NOT_FOUND", `The tenant has no sign-in provider ${id}.`);
   return row;
 }
 
@@ -163,9 +160,6 @@ export async function findTenantProvider(q: Sql, id: string, lock = q``): Promis
       and exists (select from tenants t where t.id = p.tenant_id and t.is_active and t.deleted_at is null) ${lock}`;
   return row ?? null;
 }
-
-const providerNotFound = (id: string): Problem =>
-  problem("SIGN_IN_PROVIDER_NOT_FOUND", `The tenant has no sign-in provider ${id}.`);
 
 type Keys = Pick<Platform["config"], "TARGET_KEYS">;
 
@@ -194,17 +188,11 @@ const MAX_SUBJECT = 1000;
 const MAX_GROUPS = 1000;
 
 /** A person, as a tenant's provider asserts them. */
-export interface AssertedIdentity {
-  subject: string;
-  email: string | null;
+export interface AssertedIdentity extends Omit<OpenIdIdentity, "issuer" | "claims"> {
   /** False: the provider says that it has not verified the email. It need not say that it has. */
   isEmailVerified: boolean;
-  firstName: string;
-  lastName: string;
   /** Names or ids of groups; null: the provider does not say. */
   groups: string[] | null;
-  /** How the provider authenticated the person (RFC 8176); empty if it does not say. */
-  amr: string[];
 }
 
 /**

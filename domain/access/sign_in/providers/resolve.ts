@@ -6,7 +6,7 @@ import { type Problem, problem } from "../../../problems/problem.ts";
 import { cutText } from "../../../shared/cut_text.ts";
 import { userAccessChanged } from "../../access_changes.ts";
 import { markEmailVerified } from "../../account/proved_owner.ts";
-import type { AccessPlatform } from "../../platform.ts";
+import type { AccessPlatform, Trace } from "../../platform.ts";
 import { permissionsOfRoles } from "../../roles/escalation.ts";
 import { lastAdminRole } from "../../roles/last_admins.ts";
 import { lockLinks, lockLinkTargets, requireTargets } from "../../users/link_targets.ts";
@@ -15,12 +15,6 @@ import { createMailedUser } from "../../users/user_create.ts";
 import { lockUser } from "../../users/user_details.ts";
 import { isVerifiedDomain } from "./domains.ts";
 import { type AssertedIdentity, type ProviderRow, readGroupRoles } from "./provider.ts";
-
-/** The request of a sign-in, for the audit log. */
-export interface Trace {
-  traceId: string;
-  ip: string | null;
-}
 
 /**
  * Returns the id of the user of an identity at a tenant's provider, and sets the user's roles by the groups of the identity.

@@ -11,7 +11,7 @@ import {
 import { type Problem, problem } from "../../../problems/problem.ts";
 import { isUuid } from "../../../shared/ids.ts";
 import { digest, newSecret } from "../../../shared/secrets.ts";
-import type { AccessPlatform } from "../../platform.ts";
+import type { AccessPlatform, Trace } from "../../platform.ts";
 import { finishProviderSignIn, type ProviderOutcome } from "../providers/finish.ts";
 import {
   badState,
@@ -30,7 +30,6 @@ import {
   type ProviderRow,
   serviceUrls,
 } from "../providers/provider.ts";
-import type { Trace } from "../providers/resolve.ts";
 import type { Origin } from "../sign_in.ts";
 
 const SOAP_CLAIMS = "http://schemas.xmlsoap.org/ws/2005/05/identity/claims";

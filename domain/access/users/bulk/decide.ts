@@ -1,7 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { newId } from "../../../shared/ids.ts";
-import { missingReach } from "../user_details.ts";
-import type { Metadata } from "../metadata.ts";
+import { type LockedUser, missingReach } from "../user_details.ts";
 import {
   type BulkRow,
   type Existing,
@@ -13,13 +12,10 @@ import {
   type RowResult,
 } from "./find_existing.ts";
 
-export interface Profile {
-  firstName: string;
-  lastName: string;
-  phoneNumber: string | null;
-  isActive: boolean;
-  metadata: Metadata;
-}
+export type Profile = Pick<
+  LockedUser,
+  "firstName" | "lastName" | "phoneNumber" | "isActive" | "metadata"
+>;
 
 /** The changes to write for one row. */
 export interface PlannedUser {

@@ -1,9 +1,10 @@
 import type { Tx } from "../../../../infra/postgres/postgres.ts";
-import type { ActedBy } from "../../../rights/caller.ts";
+import type { Caller } from "../../../rights/caller.ts";
 import { isUuid } from "../../../shared/ids.ts";
 import { findSystemAdmins } from "../../roles/last_admins.ts";
 import type { Metadata } from "../metadata.ts";
-import { findPlatformReach } from "../user_details.ts";
+import type { LockedTenant } from "../link_targets.ts";
+import { type AdminUser, findPlatformReach, type LockedUser } from "../user_details.ts";
 
 /** A user of an import. Absent values leave an existing user as it is. */
 export interface BulkRow {
@@ -26,7 +27,6 @@ export interface BulkRow {
 
 const ROW_OUTCOMES = ["Created", "Updated", "Unchanged", "Failed"] as const;
 
-/** The outcome of a row. */
 export interface RowResult {
   row: number;
   email: string | null;
@@ -36,25 +36,17 @@ export interface RowResult {
 }
 
 /** In whose name users are imported. */
-export interface Importer {
-  userId: string;
+export interface Importer extends Pick<Caller, "userId" | "apiKeyId" | "actedBy" | "traceId"> {
   /** The tenant of the import and of its audit rows; null: of all tenants. */
   tenantId: string | null;
-  apiKeyId: string | null;
-  actedBy: ActedBy | null;
-  traceId: string;
   /** The address of the request; absent in a job. */
   ip?: string | null;
   /** The importer's permissions in the tenant of the request. */
   permissions: ReadonlySet<string>;
 }
 
-export interface FoundTenant {
-  id: string;
-  name: string;
+export interface FoundTenant extends Omit<LockedTenant, "isActive"> {
   isPlatform: boolean;
-  maxUsers: number | null;
-  userCount: number;
 }
 
 interface FoundRole {
@@ -64,21 +56,9 @@ interface FoundRole {
   codes: string[];
 }
 
-interface FoundLink {
-  tenantId: string;
-  isActive: boolean;
-  externalId: string | null;
-  roleIds: string[];
-}
+type FoundLink = Omit<AdminUser["tenants"][number], "isDefault">;
 
-export interface FoundUser {
-  id: string;
-  email: string;
-  firstName: string;
-  lastName: string;
-  phoneNumber: string | null;
-  isActive: boolean;
-  metadata: Metadata;
+export interface FoundUser extends Omit<LockedUser, "appIds" | "version"> {
   isDeleted: boolean;
   isSystemAdmin: boolean;
   /** Codes of the permissions with platform reach. */
