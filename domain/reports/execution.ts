@@ -37,7 +37,7 @@ const DeliveryOutcome = z.object({
 type DeliveryOutcome = z.output<typeof DeliveryOutcome>;
 
 const duration = z.string().regex(/^\d{2,}:[0-5]\d:[0-5]\d\.\d{3}$/).nullable().describe("hh:mm:ss.fff");
-const summary = {
+export const ExecutionSummary = z.object({
   id: z.guid(),
   templateId: z.string(),
   reportName: z.string(),
@@ -47,12 +47,9 @@ const summary = {
   fileSizeBytes: z.int().nullable(),
   createdAt: time,
   completedAt: time.nullable(),
-};
-export const ExecutionSummary = z.object({ ...summary, tenantId: z.guid().nullable() }).meta({
-  id: "ReportExecutionSummaryDto",
-});
-export const ExecutionDetail = z.object({
-  ...summary,
+  tenantId: z.guid().nullable(),
+}).meta({ id: "ReportExecutionSummaryDto" });
+export const ExecutionDetail = ExecutionSummary.extend({
   parametersJson: z.string(),
   storedFileId: z.guid().nullable(),
   fileStatus: z.enum(FILE_STATUSES).nullable().describe(
@@ -88,7 +85,6 @@ export const GenerationResult = ExecutionDetail.pick({
 
 /** A row of `report_executions`. */
 export interface Execution extends Omit<ExecutionDetail, "fileStatus" | "generationDuration" | "deliveries"> {
-  tenantId: string | null;
   format: ReportFormat;
   status: ReportStatus;
   requiredPermissions: string[];
@@ -115,10 +111,7 @@ export const executionDetail = (
   e: Execution,
   fileStatus: FileStatus | null,
   deliveries: DeliveryOutcome[],
-) => ({
-  ...executionSummary(e),
-  ...membersOf(ExecutionDetail, { ...e, fileStatus, generationDuration: printDuration(e), deliveries }),
-});
+) => membersOf(ExecutionDetail, { ...e, fileStatus, generationDuration: printDuration(e), deliveries });
 
 export const generationResult = (e: Execution) =>
   membersOf(GenerationResult, { ...e, generationDuration: printDuration(e) });
