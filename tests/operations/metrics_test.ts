@@ -2,15 +2,14 @@ import assert from "node:assert/strict";
 import type { Pool } from "../../infra/postgres/postgres.ts";
 import { inOneInstance } from "../support/in_one_instance.ts";
 import { wholeMetricsPage } from "../support/metrics.ts";
-import { setup } from "../support/setup.ts";
+import { setupFile } from "../support/setup.ts";
 
 const TOKEN = "a-token-of-the-scraper";
-const t = await setup({
+const t = await setupFile({
   METRICS_TOKEN: TOKEN,
   RATE_LIMIT_ANONYMOUS_PER_MINUTE: "5",
   JOB_QUEUES: "default,urgent",
 });
-Deno.test.afterAll(() => t.stop());
 
 const scrape = async (token: string | null = TOKEN) => {
   const headers: Record<string, string> = token === null ? {} : { authorization: `Bearer ${token}` };

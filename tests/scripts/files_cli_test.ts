@@ -1,18 +1,15 @@
 import assert from "node:assert/strict";
 import { ALL, aPdf, Uploading } from "../routes/files/uploading.ts";
 import { runScript } from "../support/run_script.ts";
-import { setup } from "../support/setup.ts";
+import { environmentOf, setupFile } from "../support/setup.ts";
 
-const t = await setup();
-Deno.test.afterAll(() => t.stop());
+const t = await setupFile();
 const files = new Uploading(t);
 const actor = await t.actor({ permissions: ALL });
 const { config, sql, objects } = t.steward.platform;
 
-const names = ["DATABASE_URL", "S3_ENDPOINT", "S3_BUCKET", "S3_ACCESS_KEY", "S3_SECRET_KEY"] as const;
-const settings = Object.fromEntries(names.map((name) => [name, config[name] ?? ""]));
 const run = (script: string, args: string[], env: Record<string, string> = {}) =>
-  runScript(script, args, { env: { ...settings, ...env } });
+  runScript(script, args, { env: { ...environmentOf(t), ...env } });
 
 Deno.test("registry and bucket are reconciled from the command line; a difference changes the exit code", async () => {
   const { id } = await files.uploadAndScan(actor, aPdf);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { writeEmbeddedDatabaseUrl } from "../../infra/embedded/database_address.ts";
 import { pluck } from "../support/answers.ts";
 import { makeScriptFolder, runScriptProcess } from "../support/run_script.ts";
-import { setup } from "../support/setup.ts";
+import { environmentOf, setup } from "../support/setup.ts";
 
 const t = await setup();
 const folder = await makeScriptFolder("steward-scripts-");
@@ -13,8 +13,7 @@ Deno.test.afterAll(async () => {
   await Deno.remove(folder, { recursive: true });
 });
 const { config } = t.steward.platform;
-const settings = ["DATABASE_URL", "S3_ENDPOINT", "S3_BUCKET", "S3_ACCESS_KEY", "S3_SECRET_KEY"] as const;
-const env = Object.fromEntries(settings.map((name) => [name, config[name] ?? ""]));
+const env = environmentOf(t);
 
 const file = join(folder, "permissions.csv");
 await Deno.writeTextFile(file, "code,category\nread:y,X\n");

@@ -5,6 +5,7 @@ import { newId } from "../../domain/shared/ids.ts";
 import { systemClock } from "../../infra/clock.ts";
 import { generateTokenKey } from "../../infra/signing_keys.ts";
 import { createTokens } from "../../infra/tokens.ts";
+import { atEnd } from "../support/at_end.ts";
 import { rsaKey } from "../support/rsa_key.ts";
 import { runScript } from "../support/run_script.ts";
 
@@ -53,18 +54,15 @@ Deno.test("the keys of the OpenID provider rotate beside the others", async () =
 
 Deno.test("without TOKEN_KEYS the development keys are rewritten, readable by the owner only", async () => {
   const dir = await Deno.makeTempDir({ prefix: "steward-test-" });
-  try {
-    const file = join(dir, "token-keys.json");
-    await Deno.writeTextFile(file, first);
-    const { code, out } = await rotate([], { DATA_DIR: dir });
-    assert.deepEqual([code, out], [0, ""]);
-    const after = kids(await Deno.readTextFile(file));
-    assert.deepEqual([after.length, after[1]], [2, kids(first)[0]]);
-    if (Deno.build.os !== "windows") assert.equal((await Deno.stat(file)).mode! & 0o777, 0o600);
-    assert.deepEqual(Array.from(Deno.readDirSync(dir), ({ name }) => name), ["token-keys.json"]);
-  } finally {
-    await Deno.remove(dir, { recursive: true });
-  }
+  await using _ = atEnd(() => Deno.remove(dir, { recursive: true }));
+  const file = join(dir, "token-keys.json");
+  await Deno.writeTextFile(file, first);
+  const { code, out } = await rotate([], { DATA_DIR: dir });
+  assert.deepEqual([code, out], [0, ""]);
+  const after = kids(await Deno.readTextFile(file));
+  assert.deepEqual([after.length, after[1]], [2, kids(first)[0]]);
+  if (Deno.build.os !== "windows") assert.equal((await Deno.stat(file)).mode! & 0o777, 0o600);
+  assert.deepEqual(Array.from(Deno.readDirSync(dir), ({ name }) => name), ["token-keys.json"]);
 });
 
 Deno.test("wrong usage and unusable keys have their exit codes, and no key is shown", async () => {

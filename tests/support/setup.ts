@@ -40,9 +40,12 @@ export class Actor extends HttpClient {
   }
 }
 
-/** A running service with its own database, and callers for requests to it. */
-export interface TestService {
+/** A running service with its own database, and callers for requests to it. `await using` stops it. */
+export interface TestService extends AsyncDisposable {
   steward: Steward;
+  /** The platform of `steward`, and its database. */
+  platform: Steward["platform"];
+  sql: Steward["platform"]["sql"];
   /** The instances in this process, `steward` first; with `inThisProcess` all instances. */
   instances: Steward[];
   /** Replaces `parts` in each of `instances`; returns a function that restores them, which `using` calls too. */
@@ -72,8 +75,8 @@ export interface SetupOptions extends Pick<StewardOptions, "clock"> {
 }
 
 /**
- * Starts a service for one test file; call `stop` in `Deno.test.afterAll`. STEWARD_TEST_INSTANCES sets the number of
- * instances, which get the requests in turn. Each runs in its own process, unless `clock` or `inThisProcess` is given. A
+ * Starts a service; `await using` or `stop` ends it. STEWARD_TEST_INSTANCES sets the number of instances, which get the
+ * requests in turn. Each runs in its own process, unless `clock` or `inThisProcess` is given. A
  * test that passes DATABASE_URL gets one instance.
  * @param env configuration that overrides the test defaults
  * @param o.clock a clock instead of the system's
@@ -120,14 +123,15 @@ async function startService(env: Record<string, string>, o: SetupOptions): Promi
     });
   await writeTokenKeys(dataDir, [await rsaKey()]);
   const steward = await start(config);
-  const { sql } = steward.platform;
+  const { platform } = steward;
+  const { sql } = platform;
   const endExplaining = explainVainWaits(() => stateOf(steward, logs));
   const others = await Promise.all(
     Array.from({ length: proxy ? INSTANCES - 1 : 0 }, (_, n) => {
       // same database, bucket, keys and outbox as the first instance; separate KV file
       const shared = {
         ...given,
-        ...storeOf(steward),
+        ...environmentOf(steward),
         ...(env.KV_PATH ? {} : { KV_PATH: join(dataDir, `kv-${n}`) }),
       };
       return inThisProcess
@@ -141,10 +145,19 @@ async function startService(env: Record<string, string>, o: SetupOptions): Promi
   const actorOf = ({ token, id, tenantId, email, roleId, refreshToken }: TestUser) =>
     new Actor(url, token, id, tenantId, email, roleId, refreshToken);
   const tokenSeconds = o.clock ? ACCESS_TOKEN_SECONDS : undefined;
-  const actor = async (o?: NewUser) => actorOf(await createUser(steward.platform, o, tokenSeconds));
+  const actor = async (o?: NewUser) => actorOf(await createUser(platform, o, tokenSeconds));
+  const stop = async () => {
+    endExplaining();
+    await proxy?.stop();
+    await Promise.all(others.map((instance) => instance.stop(2_000)));
+    await steward.stop(2_000);
+    await Deno.remove(dataDir, { recursive: true });
+  };
 
   return {
     steward,
+    platform,
+    sql,
     instances,
     replace(of, parts) {
       const undo = instances.map(({ platform }) => {
@@ -166,7 +179,7 @@ async function startService(env: Record<string, string>, o: SetupOptions): Promi
     tenant: (o) => createTenant(sql, o),
     actor,
     async signedIn({ userId, tenantId, email, roleId }) {
-      const { token, refreshToken } = await openTestSession(steward.platform, sql, userId, tenantId);
+      const { token, refreshToken } = await openTestSession(platform, sql, userId, tenantId);
       return new Actor(url, token, userId, tenantId, email, roleId, refreshToken);
     },
     settled: (jobId, statuses = ENDED) =>
@@ -186,13 +199,8 @@ async function startService(env: Record<string, string>, o: SetupOptions): Promi
         listeners.add(look);
         look();
       }),
-    async stop() {
-      endExplaining();
-      await proxy?.stop();
-      await Promise.all(others.map((instance) => instance.stop(2_000)));
-      await steward.stop(2_000);
-      await Deno.remove(dataDir, { recursive: true });
-    },
+    stop,
+    [Symbol.asyncDispose]: stop,
   };
 }
 
@@ -207,6 +215,16 @@ async function stateOf({ url, platform: { sql } }: Steward, logs: readonly strin
       from pg_stat_activity where datname = current_database()) as statements`;
   const warnings = logs.filter((line) => /"level":"(warn|error)"/.test(line)).slice(-5);
   return `${url}: ${JSON.stringify(row)}\n${warnings.map((line) => line.slice(0, 1_000)).join("\n")}`;
+}
+
+/** Starts a service as `setup` does, for all tests of the file that calls this at its top; it stops after the last of them. */
+export async function setupFile(
+  env: Record<string, string> = {},
+  o: SetupOptions = {},
+): Promise<TestService> {
+  const t = await setup(env, o);
+  Deno.test.afterAll(t.stop);
+  return t;
 }
 
 interface Shared {
@@ -239,7 +257,12 @@ export async function setupShared(
     else await (shared.stopped ??= service.stop());
   };
   Deno.test.afterAll(stop);
-  return { ...service, systemAdmin: await service.actor({ role: "SystemAdmin" }), stop };
+  return {
+    ...service,
+    systemAdmin: await service.actor({ role: "SystemAdmin" }),
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
 }
 
 /** @returns gives back the members of the platform, and the items of its lists, that a test file replaced */
@@ -261,9 +284,9 @@ function pollingOf(env: Record<string, string>): Record<string, string> {
   return env.DATABASE_LISTEN === "false" ? {} : { JOB_POLL_MS: "10000" };
 }
 
-/** Settings of the bucket of an instance; the store may be embedded in the instance. */
-function storeOf({ platform }: Steward): Record<string, string> {
-  const { S3_ENDPOINT, S3_ACCESS_KEY, S3_SECRET_KEY } = platform.config;
-  const store = Object.entries({ S3_ENDPOINT, S3_ACCESS_KEY, S3_SECRET_KEY });
-  return Object.fromEntries(store.filter((entry): entry is [string, string] => Boolean(entry[1])));
+/** Settings with which another process uses the database and the bucket of a service. */
+export function environmentOf({ platform }: Pick<Steward, "platform">): Record<string, string> {
+  const { DATABASE_URL, S3_ENDPOINT, S3_BUCKET, S3_ACCESS_KEY, S3_SECRET_KEY } = platform.config;
+  const settings = Object.entries({ DATABASE_URL, S3_ENDPOINT, S3_BUCKET, S3_ACCESS_KEY, S3_SECRET_KEY });
+  return Object.fromEntries(settings.filter((entry): entry is [string, string] => Boolean(entry[1])));
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type Difference, reconcileFiles } from "../../../domain/files/reconcile.ts";
 import { ALL, aPdf, Uploading } from "../../routes/files/uploading.ts";
 import { accepted } from "../../support/outcomes.ts";
-import { setup } from "../../support/setup.ts";
+import { setupFile } from "../../support/setup.ts";
 import { utf8 } from "../../support/samples.ts";
 import {
   connectObjectStore,
@@ -10,8 +10,7 @@ import {
   ObjectStoreRefused,
 } from "../../../infra/objectstore/objectstore.ts";
 
-const t = await setup(); // its bucket is compared as a whole
-Deno.test.afterAll(() => t.stop());
+const t = await setupFile(); // its bucket is compared as a whole
 const files = new Uploading(t);
 const actor = await t.actor({ permissions: [...ALL, "read:users"] });
 const p = t.steward.platform;

@@ -18,11 +18,10 @@ import { has, pluck } from "../../support/answers.ts";
 import { jobContext } from "../../support/job_context.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { utf8 } from "../../support/samples.ts";
-import { type Actor, setup } from "../../support/setup.ts";
+import { type Actor, setupFile } from "../../support/setup.ts";
 
 // There is no worker: the test runs every batch by hand, so that it can stop and repeat batches at any step.
-const t = await setup({ JOB_CONCURRENCY: "0" });
-Deno.test.afterAll(() => t.stop());
+const t = await setupFile({ JOB_CONCURRENCY: "0" });
 const files = new Uploading(t);
 const actor = await t.actor({ permissions: [...ALL, "read:users"] });
 const p = t.steward.platform;

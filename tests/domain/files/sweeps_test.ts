@@ -9,11 +9,10 @@ import {
 import { ALL, aPdf, Uploading } from "../../routes/files/uploading.ts";
 import { has, pluck } from "../../support/answers.ts";
 import { jobContext } from "../../support/job_context.ts";
-import { setup } from "../../support/setup.ts";
+import { setupFile } from "../../support/setup.ts";
 import { scanFile } from "../../../domain/files/scan.ts";
 
-const t = await setup({ JOB_CONCURRENCY: "0" });
-Deno.test.afterAll(() => t.stop());
+const t = await setupFile({ JOB_CONCURRENCY: "0" });
 const files = new Uploading(t);
 const actor = await t.actor({ permissions: ALL });
 const tenantId = actor.tenantId;

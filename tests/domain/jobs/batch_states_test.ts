@@ -14,8 +14,7 @@ import { newId } from "../../../domain/shared/ids.ts";
 import { setupShared } from "../../support/setup.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
-const { platform } = t.steward;
-const { sql } = platform;
+const { platform, sql } = t;
 const caller = operator();
 const times = { startedAt: 0, endedAt: 0 };
 const FOLLOWER = { jobTypeName: "steward.echo", serializedArgs: "{}", maxRetries: 0, scheduledAt: null };

@@ -3,13 +3,13 @@ import { pruneEndedJobs } from "../../../domain/jobs/built_in/prune_jobs.ts";
 import { JobTypes } from "../../../domain/jobs/job_type.ts";
 import { fireDueRecurringJobs } from "../../../domain/jobs/recurring/fire_recurring.ts";
 import { ensureServiceRecurringJobs } from "../../../domain/jobs/instance/service_recurring.ts";
-import { setup } from "../../support/setup.ts";
+import { setupFile } from "../../support/setup.ts";
 
 // The service's clock is before all due times of this file, so the service itself fires nothing.
-const t = await setup({ JOB_CONCURRENCY: "0" }, { clock: { now: () => new Date("2019-01-01T00:00:30Z") } });
-Deno.test.afterAll(() => t.stop());
-const { platform } = t.steward;
-const { sql } = platform;
+const t = await setupFile({ JOB_CONCURRENCY: "0" }, {
+  clock: { now: () => new Date("2019-01-01T00:00:30Z") },
+});
+const { platform, sql } = t;
 await sql`delete from recurring_jobs`; // those of the service itself
 const at = (time: string) => ({ ...platform, clock: { now: () => new Date(time) } });
 

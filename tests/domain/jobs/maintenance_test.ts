@@ -1,12 +1,11 @@
 // Maintenance jobs with a backlog, tiny batches and a short budget, run by the service's own worker.
 import assert from "node:assert/strict";
 import { wholeMetricsPage } from "../../support/metrics.ts";
-import { setup } from "../../support/setup.ts";
+import { setupFile } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 
 const ROWS = 600;
-const t = await setup({ MAINTENANCE_BATCH: "50", MAINTENANCE_BUDGET_MS: "10" });
-Deno.test.afterAll(() => t.stop());
+const t = await setupFile({ MAINTENANCE_BATCH: "50", MAINTENANCE_BUDGET_MS: "10" });
 const { sql } = t.steward.platform;
 const { userId } = t.systemAdmin;
 const operator = await t.actor({ role: "SystemAdmin", global: true });

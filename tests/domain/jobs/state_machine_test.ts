@@ -21,8 +21,7 @@ import { claimedJob } from "../../support/job_context.ts";
 import { setupShared } from "../../support/setup.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
-const { platform } = t.steward;
-const { sql } = platform;
+const { platform, sql } = t;
 const tenantId = await t.tenant();
 const caller = operator(tenantId);
 

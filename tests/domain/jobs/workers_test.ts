@@ -16,13 +16,11 @@ import { operator } from "../../../domain/jobs/reach.ts";
 import { Worker, type WorkerOptions } from "../../../domain/jobs/engine/worker.ts";
 import { createLog } from "../../../infra/log.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
-import { setup } from "../../support/setup.ts";
+import { setupFile } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 
-const t = await setup({ JOB_CONCURRENCY: "0" }, { inThisProcess: true });
-Deno.test.afterAll(() => t.stop());
-const { platform } = t.steward;
-const { sql } = platform;
+const t = await setupFile({ JOB_CONCURRENCY: "0" }, { inThisProcess: true });
+const { platform, sql } = t;
 
 const typeOf = (
   name: string,

@@ -190,22 +190,18 @@ async function whileSending(
   const ann = await t.actor({ permissions: ["send:notifications"] });
   const key = { "idempotency-key": crypto.randomUUID() };
   const send = () => ann.post(`${path}/email`, { to: ["slow@x.test"], subject: "S", htmlBody: "x" }, key);
-  const restore = t.replace(({ config }) => config, { DIRECT_SEND_SECONDS: seconds });
-  try {
-    const first = send();
-    await reached.promise;
-    await during(first, send);
-    gate.resolve();
-    const id = (await first).body.notificationId;
-    const { body } = await until(() => ann.get(`${path}/${id}`), ({ body }) => body.status === "Sent");
-    assert.deepEqual(attemptsOf(body).toSorted(), attempts);
-    assert.equal(body.lastError, null);
-    const again = await send();
-    assert.equal(server.took.length, 1);
-    return again;
-  } finally {
-    restore();
-  }
+  using _ = t.replace(({ config }) => config, { DIRECT_SEND_SECONDS: seconds });
+  const first = send();
+  await reached.promise;
+  await during(first, send);
+  gate.resolve();
+  const id = (await first).body.notificationId;
+  const { body } = await until(() => ann.get(`${path}/${id}`), ({ body }) => body.status === "Sent");
+  assert.deepEqual(attemptsOf(body).toSorted(), attempts);
+  assert.equal(body.lastError, null);
+  const again = await send();
+  assert.equal(server.took.length, 1);
+  return again;
 }
 
 Deno.test("a slow mail server blocks neither a direct mail's request nor its Idempotency-Key, and its process says that it is alive", async () => {

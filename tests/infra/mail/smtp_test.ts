@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { MailDeliveryFailed } from "../../../infra/mail/mail.ts";
 import { createSmtpTransport } from "../../../infra/mail/smtp.ts";
 import { has } from "../../support/answers.ts";
+import { atEnd } from "../../support/at_end.ts";
 import { hasOpenssl, makeCertificates } from "./certificates.ts";
 import { answer, message, startReceiver, to } from "./receiver.ts";
 
@@ -200,24 +201,21 @@ Deno.test({
   ignore: !hasOpenssl,
   async fn() {
     const directory = await Deno.makeTempDir();
-    try {
-      const { ca, certFile, keyFile } = await makeCertificates(directory);
-      const tls = { cert: await Deno.readTextFile(certFile), key: await Deno.readTextFile(keyFile) };
-      await using starttls = await startReceiver({ ...tls, disabledCommands: [] });
-      await using implicit = await startReceiver({ ...tls, secure: true });
-      const urls = [
-        `smtp://localhost:${starttls.port}?requireTLS=true`,
-        `smtps://localhost:${implicit.port}`,
-        `smtp://localhost:${starttls.port}`,
-      ];
-      for (const url of urls) {
-        assert.equal((await send(url, {}, { ca })).accepted.length, 1, url);
-        await fails(send(url), { permanent: false });
-      }
-      assert.equal(starttls.received.length + implicit.received.length, 3);
-    } finally {
-      await Deno.remove(directory, { recursive: true });
+    await using _ = atEnd(() => Deno.remove(directory, { recursive: true }));
+    const { ca, certFile, keyFile } = await makeCertificates(directory);
+    const tls = { cert: await Deno.readTextFile(certFile), key: await Deno.readTextFile(keyFile) };
+    await using starttls = await startReceiver({ ...tls, disabledCommands: [] });
+    await using implicit = await startReceiver({ ...tls, secure: true });
+    const urls = [
+      `smtp://localhost:${starttls.port}?requireTLS=true`,
+      `smtps://localhost:${implicit.port}`,
+      `smtp://localhost:${starttls.port}`,
+    ];
+    for (const url of urls) {
+      assert.equal((await send(url, {}, { ca })).accepted.length, 1, url);
+      await fails(send(url), { permanent: false });
     }
+    assert.equal(starttls.received.length + implicit.received.length, 3);
   },
 });
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { startEmbeddedObjectStore } from "../../../infra/embedded/objectstore/server.ts";
 import { connectObjectStore } from "../../../infra/objectstore/objectstore.ts";
+import { atEnd } from "../../support/at_end.ts";
 import {
   BUCKET,
   configOf,
@@ -37,18 +38,17 @@ Deno.test("objects survive a restart with their metadata; truncated and incomple
 
   const again = await startEmbeddedObjectStore({ dir: first.dir, port: 0, ...CREDENTIALS });
   const store = connectObjectStore(configOf(again.endpoint));
-  try {
-    await store.ensureBucket();
-    assert.deepEqual(await Array.fromAsync(store.list("")), before.filter(({ key }) => key !== "torn"));
-    for (const key of keys) assert.equal(await textOf(await store.read(key)), key);
-    assert.equal(await store.head("torn"), null);
-    assert.deepEqual(await filesIn(`${first.dir}/incoming`), []);
-    await store.write("torn", streamOf(pattern(3)), { contentType: "a/b" });
-    assert.equal((await store.head("torn"))?.sizeBytes, 3);
-  } finally {
+  await using _ = atEnd(async () => {
     await again.stop();
     await Deno.remove(first.dir, { recursive: true });
-  }
+  });
+  await store.ensureBucket();
+  assert.deepEqual(await Array.fromAsync(store.list("")), before.filter(({ key }) => key !== "torn"));
+  for (const key of keys) assert.equal(await textOf(await store.read(key)), key);
+  assert.equal(await store.head("torn"), null);
+  assert.deepEqual(await filesIn(`${first.dir}/incoming`), []);
+  await store.write("torn", streamOf(pattern(3)), { contentType: "a/b" });
+  assert.equal((await store.head("torn"))?.sizeBytes, 3);
 });
 
 Deno.test("an object with a missing file causes an internal error, and the log has no key, bucket or path", async () => {
@@ -56,18 +56,17 @@ Deno.test("an object with a missing file causes an internal error, and the log h
   const { error } = console;
   const printed: string[] = [];
   console.error = (...words) => void printed.push(words.map(String).join(" "));
-  try {
-    await store.write("secret-key", streamOf(pattern(3)), { contentType: "a/b" });
-    for (const file of await filesIn(`${dir}/buckets`)) await Deno.remove(file);
-    await assert.rejects(store.read("secret-key"), /answered 500 InternalError/);
-    assert.equal(printed.length, 1);
-    assert.match(printed[0] ?? "", /NotFound.*\(a file of the store\)/);
-    for (const word of ["secret-key", BUCKET, dir]) assert.ok(!printed[0]?.includes(word), word);
-  } finally {
+  await using _ = atEnd(async () => {
     console.error = error;
     await server.stop();
     await Deno.remove(dir, { recursive: true });
-  }
+  });
+  await store.write("secret-key", streamOf(pattern(3)), { contentType: "a/b" });
+  for (const file of await filesIn(`${dir}/buckets`)) await Deno.remove(file);
+  await assert.rejects(store.read("secret-key"), /answered 500 InternalError/);
+  assert.equal(printed.length, 1);
+  assert.match(printed[0] ?? "", /NotFound.*\(a file of the store\)/);
+  for (const word of ["secret-key", BUCKET, dir]) assert.ok(!printed[0]?.includes(word), word);
 });
 
 Deno.test("a directory serves one store at a time; if the port is taken, the start fails and unlocks the folder", async () => {

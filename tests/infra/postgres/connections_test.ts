@@ -15,6 +15,7 @@ import {
 } from "../../../infra/postgres/postgres.ts";
 import { beginReading, connectReportReader } from "../../../infra/postgres/report_reader.ts";
 import { databaseUrl as databaseUrlShape } from "../../../infra/setting_shapes.ts";
+import { atEnd } from "../../support/at_end.ts";
 import { createTestDatabase } from "../../support/cluster.ts";
 
 const databaseUrl = await createTestDatabase();
@@ -174,34 +175,28 @@ const closed = () => `127.0.0.1:${freePort()}`;
 Deno.test("with several hosts, connections go to the one that is the primary", async () => {
   const url = withHosts(databaseUrl, closed(), closed());
   const sql = connectPostgres(url, { max: 3 });
-  try {
-    const rows = await Promise.all(
-      [1, 2, 3].map((n) => sql`select ${n}::int as n, pg_is_in_recovery() as standby`),
-    );
-    assert.deepEqual(rows.flat(), [1, 2, 3].map((n) => ({ n, standby: false })));
-    const heard = Promise.withResolvers<string>();
-    await sql.listen("several_hosts", heard.resolve);
-    await sql.notify("several_hosts", "yes");
-    assert.equal(await heard.promise, "yes");
-  } finally {
-    await sql.end();
-  }
+  await using _ = atEnd(() => sql.end());
+  const rows = await Promise.all(
+    [1, 2, 3].map((n) => sql`select ${n}::int as n, pg_is_in_recovery() as standby`),
+  );
+  assert.deepEqual(rows.flat(), [1, 2, 3].map((n) => ({ n, standby: false })));
+  const heard = Promise.withResolvers<string>();
+  await sql.listen("several_hosts", heard.resolve);
+  await sql.notify("several_hosts", "yes");
+  assert.equal(await heard.promise, "yes");
 });
 
 Deno.test("if no host is the primary, queries fail as with an unreachable database, and the pool works later", async () => {
   const sql = connectPostgres(`postgres://steward:secret@${closed()},${closed()}/steward`, { max: 2 });
-  try {
-    for (let n = 0; n < 3; n++) { // also right after a failed search, whose result is shared
-      await assert.rejects(sql`select 1`.execute(), (error: Error) => {
-        assert.match(
-          error.message,
-          /^no host of the database URL is the primary: host 1 does not answer, host 2 /,
-        );
-        return databaseFailure(error) === "unreachable";
-      });
-    }
-  } finally {
-    await sql.end();
+  await using _ = atEnd(() => sql.end());
+  for (let n = 0; n < 3; n++) { // also right after a failed search, whose result is shared
+    await assert.rejects(sql`select 1`.execute(), (error: Error) => {
+      assert.match(
+        error.message,
+        /^no host of the database URL is the primary: host 1 does not answer, host 2 /,
+      );
+      return databaseFailure(error) === "unreachable";
+    });
   }
 });
 

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { connectPostgres, transact, withCommit } from "../../../infra/postgres/postgres.ts";
+import { atEnd } from "../../support/at_end.ts";
 import { databaseUrl } from "./database.ts";
 
 const sql = connectPostgres(databaseUrl, { max: 3 });
@@ -69,18 +70,15 @@ Deno.test("after a deadlock of such a statement, the work runs again", async () 
 
 Deno.test("a statement with an invalid plan is not sent again after the rollback; its transaction runs again as a whole", async () => {
   const one = connectPostgres(databaseUrl, { max: 1 });
-  try {
-    await one`create table changing (id integer primary key, note varchar(10))`;
-    const write = (id: number) =>
-      transact(one, async (tx) => {
-        await tx`insert into changing (id) values (${id + 100})`;
-        await withCommit(tx, tx`insert into changing values (${id}, 'x') returning note`);
-      });
-    await write(1);
-    await one`alter table changing alter column note type text`;
-    await write(2);
-    assert.deepEqual((await one`select id from changing order by id`).map(({ id }) => id), [1, 2, 101, 102]);
-  } finally {
-    await one.end();
-  }
+  await using _ = atEnd(() => one.end());
+  await one`create table changing (id integer primary key, note varchar(10))`;
+  const write = (id: number) =>
+    transact(one, async (tx) => {
+      await tx`insert into changing (id) values (${id + 100})`;
+      await withCommit(tx, tx`insert into changing values (${id}, 'x') returning note`);
+    });
+  await write(1);
+  await one`alter table changing alter column note type text`;
+  await write(2);
+  assert.deepEqual((await one`select id from changing order by id`).map(({ id }) => id), [1, 2, 101, 102]);
 });

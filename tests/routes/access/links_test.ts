@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { pluck } from "../../support/answers.ts";
+import { atEnd } from "../../support/at_end.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { atOnce, refused, statuses } from "./answers.ts";
 import { insertRole, insertUser, newUser } from "./users.ts";
@@ -192,15 +193,12 @@ Deno.test("the answer shows the link as it was created, even if the user is dele
     end $$;
     create constraint trigger delete_linked after insert on user_tenants deferrable initially deferred
       for each row execute function delete_linked()`);
-  try {
-    const [{ tenantId, roleId }, one, userId] = [await tenantWithRole(), await user(), await user()];
-    const added = await linkTo(one, tenantId, [roleId]);
-    assert.deepEqual([added.status, added.body.tenants?.length], [201, 1], JSON.stringify(added.body));
-    const body = { userId, roleIds: [roleId] };
-    const brought = await t.systemAdmin.post(`/api/v1/tenants/${tenantId}/users`, body);
-    assert.deepEqual([brought.status, brought.body.tenantId], [201, tenantId], JSON.stringify(brought.body));
-    refused(await t.systemAdmin.get(links(one)), 404, "USER_NOT_FOUND");
-  } finally {
-    await sql`drop function delete_linked cascade`;
-  }
+  await using _ = atEnd(() => sql`drop function delete_linked cascade`);
+  const [{ tenantId, roleId }, one, userId] = [await tenantWithRole(), await user(), await user()];
+  const added = await linkTo(one, tenantId, [roleId]);
+  assert.deepEqual([added.status, added.body.tenants?.length], [201, 1], JSON.stringify(added.body));
+  const body = { userId, roleIds: [roleId] };
+  const brought = await t.systemAdmin.post(`/api/v1/tenants/${tenantId}/users`, body);
+  assert.deepEqual([brought.status, brought.body.tenantId], [201, tenantId], JSON.stringify(brought.body));
+  refused(await t.systemAdmin.get(links(one)), 404, "USER_NOT_FOUND");
 });

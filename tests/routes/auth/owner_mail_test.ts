@@ -7,8 +7,7 @@ import { PASSWORD, type Person, person, setupChanged, signedIn } from "./people.
 
 // the texts of the service are changed at the end
 const t = await setupChanged();
-const { platform } = t.steward;
-const { sql } = platform;
+const { platform, sql } = t;
 const NEW = "another good one";
 const CHANGED = "Your password was changed";
 

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { atEnd } from "../../support/at_end.ts";
 import type { HttpClient } from "../../support/http.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { setup, type TestService } from "../../support/setup.ts";
@@ -103,13 +104,12 @@ Deno.test("the platform tenant's setting applies to its tokens and to global tok
   const user = await person(t, { links: [t.platformTenantId], role: "SystemAdmin" });
   const stranger = await person(t);
   await require(t.platformTenantId, true);
-  try {
-    await refused(NEEDED, (await globalOf(user.email)).get("/api/v1/admin/users"));
-    await accepted((await globalOf(stranger.email)).get(ME));
-  } finally {
+  await using _ = atEnd(async () => {
     await sql`update tenants set require_second_factor = false where id = ${t.platformTenantId}`;
     for (const { platform } of t.instances) platform.rights.invalidate(null);
-  }
+  });
+  await refused(NEEDED, (await globalOf(user.email)).get("/api/v1/admin/users"));
+  await accepted((await globalOf(stranger.email)).get(ME));
 });
 
 Deno.test("a global token is limited if all active tenants of its user require a factor, not if one does not", async () => {
@@ -138,25 +138,21 @@ Deno.test("a global token is limited if all active tenants of its user require a
 
 Deno.test("with REQUIRE_SECOND_FACTOR_FOR_PLATFORM, holders of platform reach need a factor, others do not", async () => {
   const ofStrict = { REQUIRE_SECOND_FACTOR_FOR_PLATFORM: "true", JOB_CONCURRENCY: "0" };
-  const strict = await setup(ofStrict, { clock });
-  try {
-    const { me } = await signedIn(strict, { links: [strict.platformTenantId], role: "SystemAdmin" });
-    await refused(NEEDED, me.get("/api/v1/admin/users"));
-    await addApp(me);
-    // such a right may also count in another tenant, by a link of the administrator
-    const keeper = await strict.actor({ permissions: ALL });
-    const inside = { tenantId: keeper.tenantId ?? "" };
-    const fileId = await new Uploading(strict).fileIn("Available", { ...inside, legalHold: true });
-    const visitor = await person(strict, { links: [strict.platformTenantId], role: "SystemAdmin" });
-    await insertLink(strict, visitor.id, keeper.tenantId, keeper.roleId);
-    const within = bearer(strict, await signIn(strict, visitor.email, PASSWORD, inside));
-    const unhold = () => within.put(`/api/v1/files/${fileId}/retention`, { legalHold: false });
-    await refused("403 MISSING_PERMISSION", unhold());
-    await addApp(within);
-    assert.equal((await accepted(unhold())).legalHold, false);
-    await accepted(me.get("/api/v1/admin/users"));
-    await accepted((await signedIn(strict)).me.get(ME));
-  } finally {
-    await strict.stop();
-  }
+  await using strict = await setup(ofStrict, { clock });
+  const { me } = await signedIn(strict, { links: [strict.platformTenantId], role: "SystemAdmin" });
+  await refused(NEEDED, me.get("/api/v1/admin/users"));
+  await addApp(me);
+  // such a right may also count in another tenant, by a link of the administrator
+  const keeper = await strict.actor({ permissions: ALL });
+  const inside = { tenantId: keeper.tenantId ?? "" };
+  const fileId = await new Uploading(strict).fileIn("Available", { ...inside, legalHold: true });
+  const visitor = await person(strict, { links: [strict.platformTenantId], role: "SystemAdmin" });
+  await insertLink(strict, visitor.id, keeper.tenantId, keeper.roleId);
+  const within = bearer(strict, await signIn(strict, visitor.email, PASSWORD, inside));
+  const unhold = () => within.put(`/api/v1/files/${fileId}/retention`, { legalHold: false });
+  await refused("403 MISSING_PERMISSION", unhold());
+  await addApp(within);
+  assert.equal((await accepted(unhold())).legalHold, false);
+  await accepted(me.get("/api/v1/admin/users"));
+  await accepted((await signedIn(strict)).me.get(ME));
 });

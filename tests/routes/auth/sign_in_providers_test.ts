@@ -16,8 +16,7 @@ Deno.test.afterAll(() => {
   restore();
   names.stop();
 });
-const { platform } = t.steward;
-const { sql } = platform;
+const { platform, sql } = t;
 const PROVIDERS = "/api/v1/sign-in-providers";
 const DOMAINS = "/api/v1/sign-in-domains";
 const LINKS = "/api/v1/sign-in-setup-links";

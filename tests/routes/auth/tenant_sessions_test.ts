@@ -20,8 +20,7 @@ import { person, refresh, signedIn, signIn, withToken } from "./people.ts";
 import { boundSession, browserWith, providerOf } from "./tenant_sessions.ts";
 
 const t = await setupShared();
-const { platform } = t.steward;
-const { sql } = platform;
+const { platform, sql } = t;
 const BEYOND = "403 TENANT_SESSION_FORBIDDEN";
 const NO_ACCESS = "403 TENANT_FORBIDDEN";
 const ME = "/api/v1/auth/me";

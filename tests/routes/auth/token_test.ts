@@ -5,7 +5,7 @@ import { type CryptoKey, importJWK, type JWK, type KeyObject, SignJWT } from "jo
 import { newId } from "../../../domain/shared/ids.ts";
 import { generateTokenKey } from "../../../infra/signing_keys.ts";
 import { accepted, outcome, refused } from "../../support/outcomes.ts";
-import { setup } from "../../support/setup.ts";
+import { setupFile } from "../../support/setup.ts";
 import { signedIn, withToken } from "./people.ts";
 
 const START = Date.parse("2030-01-01T00:00:00Z");
@@ -16,8 +16,7 @@ const [signing, former, stale] = await Promise.all([
   generateTokenKey(),
   generateTokenKey(),
 ]);
-const t = await setup({ TOKEN_KEYS: JSON.stringify([signing, former]) }, { clock });
-Deno.test.afterAll(() => t.stop());
+const t = await setupFile({ TOKEN_KEYS: JSON.stringify([signing, former]) }, { clock });
 Deno.test.beforeEach(() => {
   now = START;
 });

@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
 import { csrfToken } from "../../../routes/console/shared/cookies.ts";
-import { setup } from "../../support/setup.ts";
+import { setupFile } from "../../support/setup.ts";
 import { AWAY } from "./sign_in_services.ts";
 
-const t = await setup({ PUBLIC_URL: "https://steward.example.test", ...AWAY });
-Deno.test.afterAll(() => t.stop());
+const t = await setupFile({ PUBLIC_URL: "https://steward.example.test", ...AWAY });
 
 const SESSION = "__Host-steward_console";
 const HSTS = "max-age=31536000; includeSubDomains";

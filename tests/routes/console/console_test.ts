@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { accepted } from "../../support/outcomes.ts";
-import { setup } from "../../support/setup.ts";
+import { setupFile } from "../../support/setup.ts";
 import { forgetFailures, PASSWORD, person, signIn } from "../auth/people.ts";
 import { browse, browseAt, PlainBrowser } from "./plain_browser.ts";
 
-const t = await setup();
-Deno.test.afterAll(() => t.stop());
+const t = await setupFile();
 Deno.test.beforeEach(() => forgetFailures(t));
 
 /** The first steps on the overview by whether they are done; null: the overview has no list of them. */

@@ -27,10 +27,12 @@ async function counted() {
 const noticesOf = async (owner: Actor) =>
   (await owner.get(`/api/v1/user-notifications?userId=${owner.userId}&category=lists`)).body.items;
 
-/** Changes the job that takes over a task. */
+/** Changes the job that takes over a task, while no worker runs it. After a failure of the action there may be two jobs. */
 const changeJob = (task: string, row: Record<string, unknown>) =>
-  sql`update jobs set ${sql(row)} where job_type_name = 'steward.list-task'
-    and serialized_args like ${`%${idOf(task)}%`} returning id`;
+  until(async () =>
+    (await sql`update jobs set ${sql(row)} where job_type_name = 'steward.list-task'
+      and serialized_args like ${`%${idOf(task)}%`} and completed_at is null and worker_id is null`).count
+  );
 
 /** Counts rows for an action. @returns the path of the task */
 async function count(browser: PlainBrowser, list: string, action: string, ...ids: string[]): Promise<string> {

@@ -26,32 +26,27 @@ Deno.test({
       htmlBodyTemplate: "<p>Dear {{ name }}</p>",
     });
     assert.equal(made.status, 201);
-    const browser = await openBrowser();
+    await using browser = await openBrowser();
     assert.ok(browser);
-    try {
-      const viewing = await openConsole(browser, t, actor);
-      await viewing.page.addInitScript(REPORT_REFUSALS);
-      const faults: string[] = [];
-      const inspect = async (kind: string, address: string) => {
-        const status = await viewing.open(address);
-        if (status !== 200) faults.push(`${kind}: ${address} has the status ${status}`);
-        const path = new URL(viewing.page.url()).pathname;
-        if (path !== `/console/${address}`) faults.push(`${kind}: ${address} leads to ${path}`);
-        await viewing.requireAccessible(WITHOUT_CONTRAST).catch((fault) =>
-          faults.push(`${kind}: ${fault.message}`)
-        );
-      };
-      await inspect("overview", "");
-      await inspect("list", "users");
-      await inspect("detail", `users/${actor.userId}`);
-      await inspect("form", "users/new");
-      await inspect("editor", `templates/${made.body.id}`);
-      await viewing.page.context().clearCookies();
-      await inspect("sign-in", "sign-in");
-      await viewing.close();
-      assert.deepEqual(faults, []);
-    } finally {
-      await browser.close();
-    }
+    await using viewing = await openConsole(browser, t, actor);
+    await viewing.page.addInitScript(REPORT_REFUSALS);
+    const faults: string[] = [];
+    const inspect = async (kind: string, address: string) => {
+      const status = await viewing.open(address);
+      if (status !== 200) faults.push(`${kind}: ${address} has the status ${status}`);
+      const path = new URL(viewing.page.url()).pathname;
+      if (path !== `/console/${address}`) faults.push(`${kind}: ${address} leads to ${path}`);
+      await viewing.requireAccessible(WITHOUT_CONTRAST).catch((fault) =>
+        faults.push(`${kind}: ${fault.message}`)
+      );
+    };
+    await inspect("overview", "");
+    await inspect("list", "users");
+    await inspect("detail", `users/${actor.userId}`);
+    await inspect("form", "users/new");
+    await inspect("editor", `templates/${made.body.id}`);
+    await viewing.page.context().clearCookies();
+    await inspect("sign-in", "sign-in");
+    assert.deepEqual(faults, []);
   },
 });

@@ -13,8 +13,7 @@ import { browse, browseAt, hiddenOf, type PlainBrowser } from "./plain_browser.t
 import { textOf } from "./shown_page.ts";
 
 const t = await setupShared();
-const { platform } = t.steward;
-const { sql } = platform;
+const { platform, sql } = t;
 
 /** Adds an actor to a tenant with a catalog role of it, and signs in again. */
 async function alsoIn(actor: Actor, tenantId: string, role: string): Promise<Actor> {

@@ -15,7 +15,7 @@ const message = (by: Actor, subject: string) => {
 
 inBrowser("signing out in one tab replaces the data that other tabs of the browser show", async (b) => {
   const actor = await t.actor({ role: "Admin" });
-  const viewing = await openConsole(b, t, actor);
+  await using viewing = await openConsole(b, t, actor);
   const other = await viewing.page.context().newPage();
   await other.goto(`${t.url}/console/account`);
   await viewing.open("jobs");
@@ -24,7 +24,6 @@ inBrowser("signing out in one tab replaces the data that other tabs of the brows
   await viewing.page.waitForURL("**/console/sign-in");
   await other.waitForURL("**/console/sign-in?to=account");
   viewing.forgive();
-  await viewing.close();
 });
 
 inBrowser(
@@ -32,7 +31,7 @@ inBrowser(
   async (b) => {
     const actor = await t.actor({ role: "Admin" });
     for (let n = 0; n < 2; n++) await makeJob(actor);
-    const viewing = await openConsole(b, t, actor);
+    await using viewing = await openConsole(b, t, actor);
     const { page } = viewing;
     await page.clock.install();
     await viewing.open("jobs");
@@ -55,14 +54,13 @@ inBrowser(
     await page.context().clearCookies();
     await page.clock.fastForward(5_500);
     await page.waitForURL("**/sign-in?to=jobs**");
-    await viewing.close();
   },
 );
 
 inBrowser("a refresh is dropped if the user started working in the list after the request", async (b) => {
   const actor = await t.actor({ role: "Admin" });
   await makeJob(actor);
-  const viewing = await openConsole(b, t, actor);
+  await using viewing = await openConsole(b, t, actor);
   const { page } = viewing;
   await page.clock.install();
   await viewing.open("jobs");
@@ -86,13 +84,12 @@ inBrowser("a refresh is dropped if the user started working in the list after th
   await page.evaluate("getSelection().empty()");
   await page.clock.fastForward(5_500);
   await page.locator("#jobs-list[data-old]").waitFor({ state: "detached" });
-  await viewing.close();
 });
 
 inBrowser("going back from a filter restores the page, and it still works", async (b) => {
   const actor = await t.actor({ permissions: ["send:notifications"] });
   await message(actor, "Kept");
-  const viewing = await openConsole(b, t, actor);
+  await using viewing = await openConsole(b, t, actor);
   const { page } = viewing;
   await viewing.open("jobs");
   await page.locator("#f-searchTerm").fill("echo");
@@ -112,14 +109,13 @@ inBrowser("going back from a filter restores the page, and it still works", asyn
   await page.getByRole("button", { name: "Delete" }).click();
   await page.locator("dialog[open] [data-confirm-yes]").click();
   await page.getByText("The message was deleted.").waitFor();
-  await viewing.close();
 });
 
 inBrowser("a copy button copies the full value, also over plain HTTP", async (b) => {
   const actor = await t.actor({ role: "Admin" });
   const id = await makeJob(actor);
   for (const isPlain of [false, true]) {
-    const viewing = await openConsole(b, t, actor);
+    await using viewing = await openConsole(b, t, actor);
     const { page } = viewing;
     await page.context().grantPermissions(["clipboard-write"]);
     if (isPlain) await page.addInitScript("delete Navigator.prototype.clipboard");
@@ -130,24 +126,22 @@ inBrowser("a copy button copies the full value, also over plain HTTP", async (b)
     await page.locator("#f-searchTerm").focus();
     await page.keyboard.press("Control+V");
     assert.equal(await page.locator("#f-searchTerm").inputValue(), id);
-    await viewing.close();
   }
 });
 
 inBrowser("a new message raises the unread count without a reload", async (b) => {
   const actor = await t.actor({ permissions: ["send:notifications"] });
-  const viewing = await openConsole(b, t, actor, { phone: true });
+  await using viewing = await openConsole(b, t, actor, { phone: true });
   await viewing.open("inbox");
   await viewing.page.locator("[data-unread]").waitFor({ state: "hidden" });
   assert.equal((await message(actor, "Hello")).status, 200);
   await viewing.page.locator("[data-unread]").waitFor({ state: "visible" });
-  await viewing.close();
 });
 
 inBrowser("the dialogs of scopes and of the search are accessible, and used by keyboard alone", async (b) => {
   const { userId } = await t.actor({ role: "Admin" });
   await sql`update users set first_name = 'Ana', last_name = 'Prado' where id = ${userId}`;
-  const viewing = await openConsole(b, t, t.systemAdmin, { theme: "dark" });
+  await using viewing = await openConsole(b, t, t.systemAdmin, { theme: "dark" });
   const { page } = viewing;
   await viewing.open("jobs");
   await page.getByRole("link", { name: /^Scope: / }).click();
@@ -169,7 +163,6 @@ inBrowser("the dialogs of scopes and of the search are accessible, and used by k
   await page.keyboard.type(userId);
   await page.keyboard.press("Enter"); // before the results have come
   await page.waitForURL(`**/console/users/${userId}`);
-  await viewing.close();
 });
 
 inBrowser(
@@ -178,7 +171,7 @@ inBrowser(
     const permissions = ["admin:system", "read:files", "upload:files"];
     const everything = await t.actor({ tenantId: t.platformTenantId, permissions });
     for (const locale of ["en-GB", "pt-BR"] as const) {
-      const viewing = await openConsole(b, t, everything, { locale });
+      await using viewing = await openConsole(b, t, everything, { locale });
       const { page } = viewing;
       const excess = () =>
         page.evaluate<number>("(({ scrollHeight, clientHeight }) => scrollHeight - clientHeight)(sections)");
@@ -192,13 +185,12 @@ inBrowser(
       await page.reload();
       assert.ok(await page.locator("#sections [aria-current]").isVisible());
       assert.ok(await excess() > 100, "the navigation scrolls by itself");
-      await viewing.close();
     }
   },
 );
 
 inBrowser("after a refused form the first input of the wrong group has the focus", async (b) => {
-  const viewing = await openConsole(b, t, await t.actor({ permissions: ["manage:webhooks"] }));
+  await using viewing = await openConsole(b, t, await t.actor({ permissions: ["manage:webhooks"] }));
   const { page } = viewing;
   await viewing.open("webhooks/new");
   await page.locator("#f-url").fill("https://hooks.example.test/");
@@ -206,13 +198,12 @@ inBrowser("after a refused form the first input of the wrong group has the focus
   await page.getByRole("button", { name: "Create" }).click();
   await page.locator("fieldset:has(.error) [name=eventTypes]:focus").first().waitFor();
   viewing.forgive();
-  await viewing.close();
 });
 
 inBrowser(
   "a template's preview follows what is typed, keeps the last good HTML, and leads to each error",
   async (b) => {
-    const viewing = await openConsole(b, t, await t.actor({ permissions: ["send:notifications"] }));
+    await using viewing = await openConsole(b, t, await t.actor({ permissions: ["send:notifications"] }));
     const { page } = viewing;
     await viewing.open("templates/new");
     await page.getByLabel("Kind").selectOption({ label: "Layout" });
@@ -239,12 +230,11 @@ inBrowser(
     await page.getByRole("button", { name: "Add a text" }).click();
     assert.equal(await rows.count(), count + 1);
     await viewing.requireAccessible();
-    await viewing.close();
   },
 );
 
 inBrowser("the next runs of a schedule follow what is chosen, in the browser's time zone", async (b) => {
-  const viewing = await openConsole(b, t, await t.actor({ role: "Admin" }));
+  await using viewing = await openConsole(b, t, await t.actor({ role: "Admin" }));
   const { page } = viewing;
   await viewing.open("recurring"); // the script stores the time zone of the browser
   await viewing.open("recurring/new/form?jobTypeName=steward.echo");
@@ -256,12 +246,11 @@ inBrowser("the next runs of a schedule follow what is chosen, in the browser's t
   await runs.getByText("Every Monday and Tuesday at 08:00").waitFor();
   await page.getByLabel("Time zone").fill("Asia/Tokyo");
   await runs.getByText("08:00 in Asia/Tokyo").first().waitFor();
-  await viewing.close();
 });
 
 inBrowser("a job and a run of a report are followed without a reload", async (b) => {
   const actor = await t.actor({ role: "Admin" });
-  const viewing = await openConsole(b, t, actor);
+  await using viewing = await openConsole(b, t, actor);
   const { page } = viewing;
   await viewing.open("jobs"); // the next page opens faster
   const sleep = { jobTypeName: "steward.sleep", serializedArgs: '{"milliseconds":15000}' };
@@ -278,7 +267,6 @@ inBrowser("a job and a run of a report are followed without a reload", async (b)
   await page.locator("#run .badge", { hasText: "Delivered" }).waitFor();
   await setStatus(STATUS.Delivered);
   await page.locator("#run .notice-title", { hasText: "Delivered" }).waitFor();
-  await viewing.close();
 });
 
 inBrowser(
@@ -286,7 +274,7 @@ inBrowser(
   async (b) => {
     const actor = await t.actor({ role: "Admin" });
     const made = await actor.post("/api/v1/roles", { name: "Clerks", permissionIds: [] });
-    const viewing = await openConsole(b, t, actor);
+    await using viewing = await openConsole(b, t, actor);
     const { page } = viewing;
     await viewing.open(`roles/${made.body.id}/edit`);
     const find = page.getByRole("searchbox", { name: "Find permissions" });
@@ -308,7 +296,6 @@ inBrowser(
     await page.getByRole("button", { name: "Delete role" }).click();
     await page.locator("dialog[open] [data-confirm-yes]").click();
     await page.getByText("The role Clerks was deleted.").waitFor();
-    await viewing.close();
   },
 );
 

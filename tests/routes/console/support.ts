@@ -3,7 +3,7 @@ import type axe from "axe-core";
 import type { Browser, Page } from "playwright-core";
 import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
 import { chromiumInstalled, openBrowser } from "../../support/chromium.ts";
-import { type Actor, setup, type SetupOptions, type TestService } from "../../support/setup.ts";
+import { type Actor, setupFile, type SetupOptions, type TestService } from "../../support/setup.ts";
 import { afterAllFiles } from "../../support/test_files.ts";
 
 /** The axe script is large, so it is read only when needed, and added to a page once. */
@@ -28,9 +28,8 @@ export async function setupConsole(
   env: Record<string, string> = {},
   o: SetupOptions = {},
 ): Promise<{ t: TestService; inBrowser: InBrowser }> {
-  const t = await setup(env, o);
+  const t = await setupFile(env, o);
   const opened = await (browser ??= openBrowser());
-  Deno.test.afterAll(() => t.stop());
   const inBrowser: InBrowser = (name, test) =>
     Deno.test({ name, ignore: !chromiumInstalled, fn: () => opened ? test(opened) : Promise.resolve() });
   return { t, inBrowser };
@@ -43,8 +42,8 @@ export interface Looks {
   locale?: "en-GB" | "pt-PT" | "pt-BR";
 }
 
-/** A browser signed in to the console. Every error it reports fails the test at `close`. */
-export class Viewing {
+/** A browser signed in to the console. Every error it reports fails the test when it is closed. */
+export class Viewing implements AsyncDisposable {
   private canLoadAxe = false;
 
   constructor(readonly page: Page, private readonly base: string, private readonly errors: string[]) {}
@@ -93,6 +92,10 @@ export class Viewing {
   /** Clears the errors that an expected refusal caused (the browser reports a 404 page as an error). */
   forgive(): void {
     this.errors.length = 0;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
   }
 
   async close(): Promise<void> {

@@ -3,7 +3,7 @@ import { type DefinedRecord, pathOfRecord } from "../../../domain/records/record
 import { readCsv } from "../../../domain/access/permissions/csv.ts";
 import { RECORDS } from "../../../domain/records/records.ts";
 import type { Viewer } from "../../../routes/console/shared/page.ts";
-import { type Actor, setup } from "../../support/setup.ts";
+import { type Actor, setupFile } from "../../support/setup.ts";
 import { addressOf, declaredPages, pageFinder, variants } from "./all_pages.ts";
 import { browse, type PlainBrowser } from "./plain_browser.ts";
 import { makeSamples } from "./samples.ts";
@@ -11,8 +11,7 @@ import { ShownPage } from "./shown_page.ts";
 import { searcher } from "./searcher.ts";
 import { requireSound } from "./sound_page.ts";
 
-const t = await setup({ OUTBOUND_ALLOW: "127.0.0.1" });
-Deno.test.afterAll(() => t.stop());
+const t = await setupFile({ OUTBOUND_ALLOW: "127.0.0.1" });
 const samples = await makeSamples(t);
 
 /** Records that every user of the tenant may read. */

@@ -1,13 +1,12 @@
 // Deliveries whose worker process is killed: real worker processes and a real receiver.
 import assert from "node:assert/strict";
 import { type ServiceProcess, startServiceProcess } from "../../support/service_process.ts";
-import { setup } from "../../support/setup.ts";
+import { environmentOf, setup } from "../../support/setup.ts";
 import { Receiver } from "./receiver.ts";
 import { until } from "../../support/until.ts";
 
 const settings = { OUTBOUND_ALLOW: "127.0.0.1", JOB_LEASE_SECONDS: "1" };
 const t = await setup({ ...settings, JOB_CONCURRENCY: "0" });
-const { config } = t.steward.platform;
 const receiver = new Receiver();
 const folders: string[] = [];
 const workers: ServiceProcess[] = [];
@@ -24,13 +23,9 @@ async function startWorker(): Promise<ServiceProcess> {
   folders.push(folder);
   const worker = await startServiceProcess({
     ...settings,
-    DATABASE_URL: config.DATABASE_URL ?? "",
+    ...environmentOf(t),
     DATA_DIR: folder,
     LOG_LEVEL: "error",
-    S3_ENDPOINT: config.S3_ENDPOINT ?? "",
-    S3_ACCESS_KEY: config.S3_ACCESS_KEY ?? "",
-    S3_SECRET_KEY: config.S3_SECRET_KEY ?? "",
-    S3_BUCKET: config.S3_BUCKET,
   });
   workers.push(worker);
   return worker;

@@ -10,8 +10,7 @@ import type { Receiver } from "./receiver.ts";
 
 const t = await setupShared({ OUTBOUND_ALLOW: "127.0.0.1" });
 Deno.test.afterAll(stopReceivers);
-const { platform } = t.steward;
-const { sql } = platform;
+const { platform, sql } = t;
 const UNKNOWN = "404 WEBHOOK_ENDPOINT_NOT_FOUND";
 
 const hook = (more: Record<string, unknown> = {}) => hookOf(t, more);

@@ -47,6 +47,17 @@ async function hurry(deliveryId: string): Promise<void> {
   await t.steward.sweep();
 }
 
+/** A webhook that fails the first of two events about an object, so that the second is held. */
+async function heldUp(secondType?: string) {
+  const h = await orderedHook();
+  refuse(h, (n) => n === 1);
+  const first = await send(h, "a", 1);
+  await is(first, "Pending", { attempts: 1 });
+  const second = await send(h, "a", 2, secondType);
+  await is(second, "Pending", { held: true });
+  return { h, first, second };
+}
+
 Deno.test("every built-in event is about an object, and an own event about that of its type", () => {
   for (const [type, { example }] of Object.entries(EVENT_TYPES)) {
     assert.ok(objectOf({ type, tenantId: "t", data: eventData(type, "t", example) }), type);
@@ -58,12 +69,7 @@ Deno.test("every built-in event is about an object, and an own event about that 
 });
 
 Deno.test("of two events about an object, the later waits while the earlier fails; others do not", async () => {
-  const h = await orderedHook();
-  refuse(h, (n) => n === 1);
-  const first = await send(h, "a", 1);
-  await is(first, "Pending", { attempts: 1 });
-  const second = await send(h, "a", 2, "invoice.sent");
-  await is(second, "Pending", { held: true });
+  const { h, first, second } = await heldUp("invoice.sent");
   const third = await send(h, "a", 3);
   await is(third, "Pending", { held: true });
   await is(await send(h, "b", 4), "Delivered");
@@ -77,24 +83,14 @@ Deno.test("of two events about an object, the later waits while the earlier fail
 });
 
 Deno.test("when the order is switched off, no event waits for an earlier one", async () => {
-  const h = await orderedHook();
-  refuse(h, (n) => n === 1);
-  const first = await send(h, "a", 1);
-  await is(first, "Pending", { attempts: 1 });
-  const second = await send(h, "a", 2);
-  await is(second, "Pending", { held: true });
+  const { h, first, second } = await heldUp();
   await accepted(h.by.put(`/api/v1/webhook-endpoints/${h.id}`, { ordered: false }));
   await is(second, "Delivered");
   await is(first, "Pending", { attempts: 1 });
 });
 
 Deno.test("an event that is given up releases the next one, and does not block it when it is sent again", async () => {
-  const h = await orderedHook();
-  refuse(h, (n) => n === 1);
-  const first = await send(h, "a", 1);
-  await is(first, "Pending", { attempts: 1 });
-  const second = await send(h, "a", 2);
-  await is(second, "Pending", { held: true });
+  const { h, first, second } = await heldUp();
   await sql`update webhook_deliveries set round_attempts = 9 where id = ${first}`;
   await hurry(first);
   await is(first, "Failed");

@@ -7,8 +7,7 @@ import { ENDPOINTS, type Hook, hookOf, ping, stopReceivers } from "./event_calls
 
 const t = await setupShared({ OUTBOUND_ALLOW: "127.0.0.1" });
 Deno.test.afterAll(stopReceivers);
-const { platform } = t.steward;
-const { sql } = platform;
+const { platform, sql } = t;
 
 const hook = () => hookOf(t, { eventTypes: ["role.changed"] });
 const answering = ({ receiver }: Hook, status: number) =>

@@ -1,10 +1,7 @@
 import assert from "node:assert/strict";
-import { Buffer } from "node:buffer";
 import { assemble } from "../../../routes/extensions/assemble.ts";
 import type { Actor } from "../../support/setup.ts";
-import { until } from "../../support/until.ts";
-import { CLERK, done } from "../user_data/support.ts";
-import { unzipped } from "../user_data/zip.ts";
+import { CLERK, done, filesOf } from "../user_data/support.ts";
 import { setupAcme } from "./acme_service.ts";
 
 const t = await setupAcme();
@@ -20,13 +17,7 @@ const notes = async (userId: string) =>
 
 async function exported(by: Actor, path: string): Promise<string[]> {
   const { fileId } = await done(by, path);
-  const { body } = await until(
-    () => by.get(`/api/v1/files/${fileId}/download-url`),
-    ({ status }) => status === 200,
-    { what: "the scan of the export" },
-  );
-  const parts = unzipped(Buffer.from(await (await fetch(body.url)).arrayBuffer()));
-  const lines = (parts[FILE] ?? "").split("\n").filter(Boolean);
+  const lines = ((await filesOf(by, fileId))[FILE] ?? "").split("\n").filter(Boolean);
   return lines.map((line) => JSON.parse(line).note).sort();
 }
 

@@ -5,7 +5,7 @@ import { mainPool } from "../../../infra/postgres/postgres.ts";
 import { answer, startReceiver } from "../../infra/mail/receiver.ts";
 import { pluck } from "../../support/answers.ts";
 import { type ServiceProcess, startServiceProcess } from "../../support/service_process.ts";
-import { setup } from "../../support/setup.ts";
+import { environmentOf, setup } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { email, path, sent } from "./notifications.ts";
 
@@ -37,7 +37,6 @@ const receiver = await startReceiver({
 const MAIL_FROM = "Steward <service@steward.test>";
 const settings = { SMTP_URL: receiver.url, MAIL_FROM, JOB_LEASE_SECONDS: "1" };
 const t = await setup({ ...settings, JOB_CONCURRENCY: "0" });
-const { config } = t.steward.platform;
 const sql = mainPool(t.steward.platform.sql);
 const folder = await Deno.makeTempDir({ prefix: "steward-test-" });
 const workers = new Set<ServiceProcess>();
@@ -61,13 +60,9 @@ const sentDetail = (id: string) => until(() => read(id), ({ status }) => status 
 async function startWorker(): Promise<ServiceProcess> {
   const worker = await startServiceProcess({
     ...settings,
-    DATABASE_URL: config.DATABASE_URL ?? "",
+    ...environmentOf(t),
     DATA_DIR: join(folder, crypto.randomUUID()),
     PUBLIC_URL: t.url,
-    S3_ENDPOINT: config.S3_ENDPOINT ?? "",
-    S3_ACCESS_KEY: config.S3_ACCESS_KEY ?? "",
-    S3_SECRET_KEY: config.S3_SECRET_KEY ?? "",
-    S3_BUCKET: config.S3_BUCKET,
   });
   workers.add(worker);
   return worker;

@@ -9,7 +9,7 @@ inBrowser(
   "an operation of the reference is found, tried with a sign-in of the page, and shown as code",
   async (b) => {
     const user = await person(t);
-    const viewing = await openConsole(b, t, t.systemAdmin);
+    await using viewing = await openConsole(b, t, t.systemAdmin);
     const { page } = viewing;
     await page.goto(`${t.url}/docs`);
     await viewing.requireAccessible();
@@ -41,13 +41,12 @@ inBrowser(
     await operation.getByRole("button", { name: "Send" }).click();
     await operation.getByText("401 Unauthorized").waitFor();
     viewing.forgive(); // the refused requests
-    await viewing.close();
   },
 );
 
 inBrowser("a body's example is sent as it stands, and a refusal leads to the page of its code", async (b) => {
   const actor = await t.actor({ role: "Admin" });
-  const viewing = await openConsole(b, t, actor, { phone: true });
+  await using viewing = await openConsole(b, t, actor, { phone: true });
   const { page } = viewing;
   await page.goto(`${t.url}/docs#createRole`);
   const operation = page.locator("#createRole");
@@ -67,16 +66,14 @@ inBrowser("a body's example is sent as it stands, and a refusal leads to the pag
   await viewing.requireAccessible();
   await viewing.requireContrastIn("dark");
   await viewing.requireNoSidewaysScroll();
-  await viewing.close();
 });
 
 inBrowser("the page of an error code is in the reader's language", async (b) => {
-  const viewing = await openConsole(b, t, t.systemAdmin, { locale: "pt-BR", theme: "dark" });
+  await using viewing = await openConsole(b, t, t.systemAdmin, { locale: "pt-BR", theme: "dark" });
   await viewing.page.goto(`${t.url}/problems/USER_NOT_FOUND`);
   await viewing.page.getByRole("heading", { name: "Como resolver" }).waitFor();
   await viewing.page.getByText("Este usuário não existe aqui").waitFor();
   await viewing.requireAccessible();
-  await viewing.close();
 });
 
 inBrowser(
@@ -89,7 +86,7 @@ inBrowser(
     const [to, textBody] = [["ann@example.test"], "See http://x.test/17"];
     await outbox.add({ ...base, to, subject: "Order 17 <b>", textBody, htmlBody: html });
     await outbox.add({ ...base, to, subject: "Other", textBody: "Nothing", htmlBody: null });
-    const viewing = await openConsole(b, t, t.systemAdmin, { phone: true });
+    await using viewing = await openConsole(b, t, t.systemAdmin, { phone: true });
     const { page } = viewing;
     await page.goto(`${t.url}/dev/outbox`);
     await page.getByRole("heading", { name: "Other" }).waitFor();
@@ -104,6 +101,5 @@ inBrowser(
     viewing.forgive(); // the blocked script
     await viewing.requireAccessible();
     await viewing.requireNoSidewaysScroll();
-    await viewing.close();
   },
 );

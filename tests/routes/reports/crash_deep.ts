@@ -4,7 +4,7 @@ import { expireReservations } from "../../../domain/files/sweeps.ts";
 import { FILE_SCOPE, MAX_FAILURES } from "../../../domain/reports/run.ts";
 import { pluck } from "../../support/answers.ts";
 import { startServiceProcess } from "../../support/service_process.ts";
-import type { TestService } from "../../support/setup.ts";
+import { environmentOf, type TestService } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { fetchDocument, generateLater, REPORTS, setupReports, STATUS, TEMPLATES } from "./support.ts";
 
@@ -19,15 +19,9 @@ async function storedKeys(t: TestService): Promise<string[]> {
 
 Deno.test("a report whose process is killed again and again while it generates is completed, and nothing is left over", async () => {
   const t = await setupReports({ JOB_CONCURRENCY: "0" });
-  const { sql, config } = t.steward.platform;
+  const { sql } = t.steward.platform;
   /** Settings with which another process uses the same database and bucket. */
-  const shared = {
-    DATABASE_URL: config.DATABASE_URL ?? "",
-    S3_ENDPOINT: config.S3_ENDPOINT ?? "",
-    S3_ACCESS_KEY: config.S3_ACCESS_KEY ?? "",
-    S3_SECRET_KEY: config.S3_SECRET_KEY ?? "",
-    S3_PATH_STYLE: "true",
-  };
+  const shared = { ...environmentOf(t), S3_PATH_STYLE: "true" };
   const actor = await t.actor();
   const dataDir = await Deno.makeTempDir();
   let next: TestService | null = null;

@@ -8,8 +8,7 @@ import { readScope } from "../../../domain/reports/definition/report_scope.ts";
 import { objectStoreConfig } from "../../../infra/objectstore/address.ts";
 import { accepted } from "../../support/outcomes.ts";
 import type { HttpClient } from "../../support/http.ts";
-import type { Actor } from "../../support/setup.ts";
-import { setup, setupShared, type TestService } from "../../support/setup.ts";
+import { type Actor, setup, setupShared, type TestService } from "../../support/setup.ts";
 import { pngImage } from "../../support/images.ts";
 import { until } from "../../support/until.ts";
 

@@ -2,15 +2,14 @@ import assert from "node:assert/strict";
 import { has } from "../../support/answers.ts";
 import { inOneInstance } from "../../support/in_one_instance.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
-import { setup } from "../../support/setup.ts";
+import { setupFile } from "../../support/setup.ts";
 
-const t = await setup({
+const t = await setupFile({
   RATE_LIMIT_PER_MINUTE: "10",
   RATE_LIMIT_ANONYMOUS_PER_MINUTE: "5",
   CORS_ORIGINS: "https://app.example.test, http://localhost:5173",
   TRUSTED_PROXIES: "1",
 });
-Deno.test.afterAll(() => t.stop());
 
 const from = (address: string) => ({ "x-forwarded-for": address });
 

@@ -8,7 +8,7 @@ import { createDatabaseForLongLocks } from "../../support/cluster.ts";
 import { GivenClock } from "../../support/given_clock.ts";
 import { HttpClient } from "../../support/http.ts";
 import { inOneInstance } from "../../support/in_one_instance.ts";
-import { type Actor, setup } from "../../support/setup.ts";
+import { type Actor, setupFile } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { appWith } from "./one_endpoint.ts";
 import { connectTo } from "./raw_http.ts";
@@ -22,7 +22,7 @@ const OF_CALLER = 4;
 const BODIES_OF_ADDRESS = 2;
 const BODIES_OF_UNKNOWN = 12;
 const url = await createDatabaseForLongLocks();
-const t = await setup({
+const t = await setupFile({
   DATABASE_URL: url,
   DATABASE_POOL: String(2 * RUNNING), // the metrics page needs connections while requests hold some
   MAX_RUNNING_REQUESTS: String(RUNNING),
@@ -30,7 +30,6 @@ const t = await setup({
   TRUSTED_PROXIES: "1",
   JOB_CONCURRENCY: "0",
 });
-Deno.test.afterAll(() => t.stop());
 const COUNTS = "every instance counts for itself";
 const { runningRequests } = t.steward.platform;
 const from = (address: string) => ({ "x-forwarded-for": address });
