@@ -37,7 +37,8 @@ export type JobTypeChange = Partial<
   Omit<DeclaredJobType, "name" | "tenantId" | "createdBy" | "createdAt" | "updatedAt">
 >;
 
-const DEFAULTS = {
+/** The members of a new type that its creator does not set. */
+export const NEW_JOB_TYPE = {
   description: null,
   argsSchema: null,
   timeoutSeconds: 300,
@@ -77,7 +78,7 @@ export async function putJobType(
     if (isNew) {
       if (ifMatch !== null) requireVersion(ifMatch, before?.version ?? 0);
       await requireRoom(tx, caller.tenantId, name);
-      await writeType(tx, caller, name, { ...DEFAULTS, ...change }, { isNew, secret });
+      await writeType(tx, caller, name, { ...NEW_JOB_TYPE, ...change }, { isNew, secret });
       return { ...await audited(tx, caller, name, "create", null), isNew, secret };
     }
     requireVersion(ifMatch, before.version);
