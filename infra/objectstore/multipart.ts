@@ -20,10 +20,8 @@ interface UploadContext {
 }
 
 /** A part as the store has received it. */
-export interface StoredPart {
+export interface StoredPart extends StoredObject {
   partNumber: number;
-  sizeBytes: number;
-  etag: string;
 }
 
 const COMPLETE_TIMEOUT_MS = 300_000; // the store may copy the parts together before it answers

@@ -12,7 +12,6 @@ import { newSigningSecret } from "../../shared/secrets.ts";
 import { requireVersion, type Versioned, versioned } from "../../shared/version.ts";
 import { makeBucketsDue } from "../rate_limit.ts";
 import { countScope } from "../reach.ts";
-import type { JobTypes } from "../job_type.ts";
 import type { JobPlatform } from "../platform.ts";
 import { markedPaths } from "../searchable_args.ts";
 import {
@@ -67,8 +66,11 @@ export async function putJobType(
   change: JobTypeChange,
   ifMatch: string | null,
 ): Promise<PutJobType> {
-  requireFreeName(p.jobTypes, name);
-  if (change.push) requirePushUrl(change.push.url, p.config.OUTBOUND_ALLOW);
+  if (name.startsWith(RESERVED_PREFIX) || p.jobTypes.get(name)) {
+    throw invalid({ name: [`${name} is reserved for job types of the service`] });
+  }
+  const mistake = change.push ? urlMistake(change.push.url, p.config.OUTBOUND_ALLOW) : null;
+  if (mistake !== null) throw invalid({ "push.url": [mistake] });
   if (change.argsSchema) await readArgsSchema(JSON.stringify(change.argsSchema));
   return await transact(p.sql, async (tx) => {
     await lockName(tx, name);
@@ -193,17 +195,6 @@ const valueOf = (row: JobTypeRow): Versioned<DeclaredJobType> => {
 };
 
 const noSuchType = (name: string) => problem("JOB_TYPE_NOT_FOUND", `No job type ${name} is declared here.`);
-
-function requireFreeName(types: JobTypes, name: string): void {
-  if (name.startsWith(RESERVED_PREFIX) || types.get(name)) {
-    throw invalid({ name: [`${name} is reserved for job types of the service`] });
-  }
-}
-
-function requirePushUrl(url: string, allow: string | null): void {
-  const mistake = urlMistake(url, allow);
-  if (mistake !== null) throw invalid({ "push.url": [mistake] });
-}
 
 /** Changes to types of one name happen one after another, so that a tenant and the platform cannot both take it. */
 const lockName = (tx: Tx, name: string) => lockNamed(tx, "jobTypes", name);

@@ -6,7 +6,8 @@ import { invalid } from "../../problems/problem.ts";
 import { anyObject, time } from "../../shared/shapes.ts";
 import { requireShallow } from "../../shared/storable.ts";
 import { cacheOfDatabase, TtlCache } from "../../shared/ttl_cache.ts";
-import type { AnyJobType, JobTypes } from "../job_type.ts";
+import type { AnyJobType } from "../job_type.ts";
+import type { JobPlatform } from "../platform.ts";
 import { MARK, markedPaths, MAX_SEARCHABLE } from "../searchable_args.ts";
 import { memberPath } from "./secret_args.ts";
 
@@ -131,10 +132,7 @@ export function typeIn(rows: NamedRow[] | undefined, tenantId: string | null): N
   return live.find((row) => row.tenantId === tenantId) ?? live.find((row) => row.tenantId === null);
 }
 
-interface TypeSources {
-  sql: Sql;
-  jobTypes: JobTypes;
-}
+type TypeSources = Pick<JobPlatform, "sql" | "jobTypes">;
 
 /** The job types that callers of a tenant can name: those of the service, and declared ones with their argument check. */
 export async function findJobTypes(
