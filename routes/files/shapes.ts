@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { DOWNLOAD_PURPOSES } from "../../domain/files/download.ts";
 import { readVisibleFile } from "../../domain/files/file.ts";
 import { MAX_PARTS } from "../../domain/files/parts.ts";
 import { isJobReason } from "../../domain/files/purge_reasons.ts";
@@ -7,10 +6,7 @@ import type { Caller } from "../../domain/rights/caller.ts";
 import { PICTURE_FITS, PICTURE_FORMATS } from "../../infra/pictures/pictures.ts";
 import { isUuid } from "../../domain/shared/ids.ts";
 import type { FindInput } from "../shared/endpoint.ts";
-import { pageQuery } from "../shared/validation.ts";
-import { enumName, orNull, requiredName, requiredText, uuid } from "../../domain/shared/shapes.ts";
-
-const time = z.iso.datetime();
+import { orNull, requiredName, requiredText, uuid } from "../../domain/shared/shapes.ts";
 
 /** Members of every route that names a file. */
 export const ofFile = {
@@ -19,7 +15,6 @@ export const ofFile = {
     if (isUuid(id)) await readVisibleFile(db, caller, id);
   },
 };
-export const FileReferenceId = ofFile.params.extend({ referenceId: uuid });
 
 const ETAG = /^"?([\x21\x23-\x7e]{1,128}?)"?$/;
 
@@ -51,11 +46,9 @@ export const FileProfileDto = z.object({
   renditions: z.record(z.string(), RenditionSize).describe("Sizes of pictures of its files, by name"),
 }).meta({ id: "FileProfile" });
 
-export const FileDownload = z.object({ url: z.url(), expiresAt: time }).meta({ id: "FileDownload" });
-
-export const DownloadQuery = z.object({ purpose: enumName(DOWNLOAD_PURPOSES).default("download") });
-
-export const ScanAttemptsQuery = z.object(pageQuery(100, 100));
+export const FileDownload = z.object({ url: z.url(), expiresAt: z.iso.datetime() }).meta({
+  id: "FileDownload",
+});
 
 export const ReferenceRequest = z.object({
   scope: requiredName(100),

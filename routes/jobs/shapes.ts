@@ -64,12 +64,10 @@ export const BulkEnqueueResponse = bulkResponseOf(JobSummary).extend({
   ),
 }).meta({ id: "BulkEnqueueResponse" });
 
-const count = z.int();
-
 export const PauseRequest = z.object({ reason: optionalText(500) }).meta({ id: "PauseJobsRequest" });
 
 export const JobStatusCountsDto = z.object({
-  statuses: z.array(z.object({ status: z.enum(JOB_STATUSES), count })),
+  statuses: z.array(z.object({ status: z.enum(JOB_STATUSES), count: z.int() })),
 }).meta({ id: "JobStatusCountsDto", description: "Exact counts by status, without zero counts" });
 
 export const NextRunsDto = z.object({ nextRuns: z.array(z.iso.datetime()) })
