@@ -15,11 +15,17 @@ import { rotateSigningSecret } from "../../domain/jobs/types/signing_secrets.ts"
 import { definedMembers } from "../../domain/shared/defined_members.ts";
 import { createdVersioned, noContentAfter, ok, okVersioned, versionedAnswer } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { optionalObject, orNull, orReset, requiredText, storedText } from "../../domain/shared/shapes.ts";
+import {
+  optionalObject,
+  optionalText,
+  orNull,
+  orReset,
+  requiredText,
+  storedText,
+} from "../../domain/shared/shapes.ts";
 import { pagedResultOf, pageQuery } from "../shared/validation.ts";
 import { PauseState, pauseWork, resumeWork } from "../../domain/jobs/limits/pauses.ts";
 import { queueName } from "../../domain/jobs/job_row.ts";
-import { PauseRequest } from "./shapes.ts";
 
 const endpoint = endpointsIn("Jobs");
 
@@ -147,6 +153,7 @@ const control = {
   details,
   answers: { 200: { description: "What is paused now", schema: PauseState } },
 } as const;
+const PauseRequest = z.object({ reason: optionalText(500) }).meta({ id: "PauseJobsRequest" });
 const ofQueue = z.object({ queue: queueName });
 const ofType = z.object({ name: requiredText(200) });
 
