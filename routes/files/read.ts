@@ -8,7 +8,7 @@ import { z } from "zod";
 import { FILE_REFUSALS } from "../../domain/problems/files.ts";
 import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { FileDownload, ofFile, ReferenceRequest } from "./shapes.ts";
+import { FileDownload, ofFile } from "./shapes.ts";
 import { FileReference, referenceFile, releaseReference } from "../../domain/files/references.ts";
 import { SERVICE_SCOPES } from "../../domain/files/service_scopes.ts";
 import {
@@ -19,7 +19,7 @@ import {
   RenditionRequest,
 } from "../../domain/files/renditions.ts";
 import { pageQuery, queryBoolean } from "../shared/validation.ts";
-import { enumName, uuid } from "../../domain/shared/shapes.ts";
+import { enumName, requiredName, uuid } from "../../domain/shared/shapes.ts";
 
 const endpoint = endpointsIn("Files");
 
@@ -96,7 +96,7 @@ export const referenceRoutes = [
       }.`,
     access: uploads,
     ...ofFile,
-    body: ReferenceRequest,
+    body: z.object({ scope: requiredName(100), ownerId: requiredName(200) }).meta({ id: "ReferenceRequest" }),
     creates: "atomically",
     answers: {
       201: { description: "The reference; an existing one for the same owner", schema: FileReference },

@@ -32,9 +32,7 @@ const RESERVED_PREFIX = "steward.";
 const MAX_TYPES = 1_000;
 
 /** The members of a type that a caller sets. An absent member keeps its value; in a new type it has its default. */
-export type JobTypeChange = Partial<
-  Omit<DeclaredJobType, "name" | "tenantId" | "createdBy" | "createdAt" | "updatedAt">
->;
+export type JobTypeChange = Partial<Pick<DeclaredJobType, keyof typeof NEW_JOB_TYPE>>;
 
 /** The members of a new type that its creator does not set. */
 export const NEW_JOB_TYPE = {

@@ -81,7 +81,8 @@ async function runBucketOperation(
       storage.createBucket(request.bucket);
       return new Response(null, { headers: { location: `/${request.bucket}` } });
     case "DELETE":
-      return deleteBucket(storage, request);
+      storage.deleteBucket(request.bucket);
+      return new Response(null, { status: 204 });
     default:
       throw new S3Problem("MethodNotAllowed");
   }
@@ -128,11 +129,6 @@ function has(request: S3Request, name: string): boolean {
   return param(request, name) !== null;
 }
 
-function deleteBucket(storage: Storage, request: S3Request): Response {
-  storage.deleteBucket(request.bucket);
-  return new Response(null, { status: 204 });
-}
-
 /** GetObject and HeadObject: checks conditions and range, then streams the bytes. */
 function readObject(storage: Storage, request: S3Request): Response {
   const meta = storage.find(request.bucket, request.key);
@@ -165,17 +161,11 @@ async function putObject(storage: Storage, request: S3Request, payload: Payload)
   });
 }
 
-/** Bytes `start` to `end`, inclusive. */
-interface Range {
-  start: number;
-  end: number;
-}
-
 /**
- * Parses a Range header for an object of `size` bytes. Returns null for the whole object, also for multiple ranges and
- * for forms that RFC 9110 says to ignore. Throws InvalidRange if no byte is in the range.
+ * Parses a Range header for an object of `size` bytes: `start` and `end` are inclusive. Returns null for the whole object,
+ * also for multiple ranges and for forms that RFC 9110 says to ignore. Throws InvalidRange if no byte is in the range.
  */
-function readRange(header: string | null, size: number): Range | null {
+function readRange(header: string | null, size: number): { start: number; end: number } | null {
   const [, from, to] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? "") ?? [];
   if (from === undefined || to === undefined || (from === "" && to === "")) return null;
   if (from !== "" && to !== "" && Number(to) < Number(from)) return null;
