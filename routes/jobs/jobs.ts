@@ -38,13 +38,6 @@ const access = inTenantOrService();
 const byId = z.object({ id: uuid });
 /** Header of an answer with a job that existed already. */
 export const DUPLICATE = { "steward-duplicate": "true" };
-const UNIQUE_JOBS =
-  "With a `uniqueKey`, the job is enqueued unless another job of the same tenant and type holds the key. Then the " +
-  "answer is 200 with that job and the header `Steward-Duplicate: true`. A job holds its key for `uniqueFor`. An " +
-  "`Idempotency-Key` is looked at first.";
-const UNIQUE_JOBS_IN_BULK =
-  "An item whose `uniqueKey` another job holds results in that job. `duplicates` has the indexes of these items, and " +
-  "the answer has the header `Steward-Duplicate: true`.";
 const theJob = { 200: { description: "The job", schema: JobSummary } };
 
 const BulkEnqueueRequest = bulkRequest.meta({
@@ -130,7 +123,10 @@ export const jobRoutes = [
     access,
     body: RequestedJob,
     creates: "atomically",
-    details: UNIQUE_JOBS,
+    details:
+      "With a `uniqueKey`, the job is enqueued unless another job of the same tenant and type holds the key. Then the " +
+      "answer is 200 with that job and the header `Steward-Duplicate: true`. A job holds its key for `uniqueFor`. An " +
+      "`Idempotency-Key` is looked at first.",
     answers: {
       200: { description: "The job that holds the uniqueKey", schema: JobSummary },
       201: { description: "The job", schema: JobSummary },
@@ -146,7 +142,9 @@ export const jobRoutes = [
     id: "enqueueJobs",
     summary: "Enqueue up to 1,000 jobs at once",
     access,
-    details: UNIQUE_JOBS_IN_BULK,
+    details:
+      "An item whose `uniqueKey` another job holds results in that job. `duplicates` has the indexes of these items, and " +
+      "the answer has the header `Steward-Duplicate: true`.",
     content: { json: BulkEnqueueRequest },
     creates: "atomically",
     answers: { 200: { description: "The enqueued jobs and the failed items", schema: BulkEnqueueResponse } },

@@ -206,13 +206,6 @@ async function releaseFrom(
   return new Map(rows.map(({ bucket, ...counts }) => [bucket, counts]));
 }
 
-/** Time until the next bucket with waiting jobs is due, in ms; null: no job waits. */
-async function nextReleaseInMs(q: Sql): Promise<number | null> {
-  const [row] = await q<{ ms: number | null }[]>`
-    select extract(epoch from min(next_at) - clock_timestamp())::float8 * 1000 as ms from job_buckets`;
-  return row?.ms ?? null;
-}
-
 /** True if a declared type has a rate limit, or jobs with a bucket are left. */
 async function hasLimitedJobs(q: Sql): Promise<boolean> {
   const [row] = await q<{ has: boolean }[]>`
@@ -290,8 +283,10 @@ export class RateReleaser {
         if (mayHaveMore) this.#isWoken = true;
         if (released > 0) p.wakeUps.at(p.clock.now());
       }
-      const inMs = await nextReleaseInMs(p.sql);
-      if (inMs !== null) this.#wakeIn(inMs > 0 ? inMs : LOCKED_MS);
+      // The next bucket with waiting jobs; null: no job waits.
+      const [next] = await p.sql<{ inMs: number | null }[]>`
+        select extract(epoch from min(next_at) - clock_timestamp())::float8 * 1000 as in_ms from job_buckets`;
+      if (next && next.inMs !== null) this.#wakeIn(next.inMs > 0 ? next.inMs : LOCKED_MS);
     } catch (error) {
       if (!this.#isStopped) p.log.warn("jobs with a rate limit could not be released; retrying", { error });
     }
