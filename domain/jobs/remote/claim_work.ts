@@ -31,7 +31,7 @@ export const WorkItem = z.object({
   deadline: time.describe("When the attempt times out"),
   traceparent: z.string().nullable(),
 }).meta({ id: "WorkItemDto" });
-type WorkItem = z.output<typeof WorkItem>;
+export type WorkItem = z.output<typeof WorkItem>;
 
 type ClaimPlatform = Pick<RemoteWorkPlatform, "sql" | "workPolls">;
 
