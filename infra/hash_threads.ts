@@ -80,18 +80,16 @@ export class HashThreads {
   }
 }
 
-interface ThreadEvents {
-  answered(): void;
-  /** The thread crashed. */
-  lost(unanswered: Queued[]): void;
-}
-
 /** One thread with the tasks that it has not answered, in their order. */
 class HashThread {
   readonly #held: Queued[] = [];
   readonly #worker: Worker;
 
-  constructor(script: URL, private readonly on: ThreadEvents) {
+  /** @param on.lost called when the thread has crashed */
+  constructor(
+    script: URL,
+    private readonly on: { answered(): void; lost(unanswered: Queued[]): void },
+  ) {
     this.#worker = new Worker(script, { name: "password" });
     this.#worker.on("message", (answer: FromHashWorker) => this.#settle(answer));
     this.#worker.on("error", (error) => this.#lose(error.message));

@@ -14,12 +14,6 @@ export type HashResult<T extends HashTask> = T extends { do: "hash" } ? string :
 /** The answers have the order of the tasks. */
 export type FromHashWorker = { done: HashResult<HashTask> } | { failed: string };
 
-async function run(task: HashTask): Promise<HashResult<HashTask>> {
-  if (task.do === "hash") return hashSync(task.password, task.options);
-  const matches = await matcherOf(task.stored);
-  return task.passwords.some(matches);
-}
-
 /** The check of a password by the algorithm of the hash. Few services have hashes by bcrypt, so it is loaded late. */
 async function matcherOf(stored: string): Promise<(password: string) => boolean> {
   if (stored.startsWith("$2")) {
@@ -32,7 +26,11 @@ async function matcherOf(stored: string): Promise<(password: string) => boolean>
 
 async function answer(task: HashTask): Promise<FromHashWorker> {
   try {
-    return { done: await run(task) };
+    return {
+      done: task.do === "hash"
+        ? hashSync(task.password, task.options)
+        : task.passwords.some(await matcherOf(task.stored)),
+    };
   } catch (error) {
     return { failed: error instanceof Error ? error.message : String(error) };
   }

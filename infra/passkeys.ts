@@ -106,6 +106,13 @@ export function answeredChallenge(answer: { response: { clientDataJSON: string }
   }
 }
 
+const expectedOf = (site: RelyingParty, challenge: string) => ({
+  expectedChallenge: challenge,
+  expectedOrigin: site.origin,
+  expectedRPID: site.id,
+  requireUserVerification: true,
+});
+
 /** Verifies the answer to `newPasskeyRequest`. @throws PasskeyRefused */
 export async function verifyNewPasskey(
   answer: NewPasskeyAnswer,
@@ -116,10 +123,7 @@ export async function verifyNewPasskey(
     await requireNoCertificates(answer);
     return await verifyRegistrationResponse({
       response: answer,
-      expectedChallenge: challenge,
-      expectedOrigin: site.origin,
-      expectedRPID: site.id,
-      requireUserVerification: true,
+      ...expectedOf(site, challenge),
       supportedAlgorithmIDs: ALGORITHMS,
     });
   });
@@ -158,10 +162,7 @@ export async function verifyPasskey(
   const { verified, authenticationInfo } = await checked(() =>
     verifyAuthenticationResponse({
       response: answer,
-      expectedChallenge: challenge,
-      expectedOrigin: site.origin,
-      expectedRPID: site.id,
-      requireUserVerification: true,
+      ...expectedOf(site, challenge),
       credential: {
         id: base64url(stored.credentialId),
         publicKey: new Uint8Array(stored.publicKey),

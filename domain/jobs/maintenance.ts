@@ -89,9 +89,11 @@ async function runWorks<P extends Platform>(
       }
     }
   }
-  const left = Object.entries(progress).filter(([, { isDone }]) => !isDone).map(([work]) => work);
+  const unfinished = Object.entries(progress).filter(([, { isDone }]) => !isDone);
+  const left = unfinished.map(([work]) => work);
+  const kept = errors.length > 0 ? Object.fromEntries(unfinished) : progress;
   const isNewest = left.length > 0
-    ? await storeProgress(db, name, version, errors.length > 0 ? unfinished(progress) : progress)
+    ? await storeProgress(db, name, version, kept)
     : await storePass(db, name, version, nextRun(cron, "UTC", p.clock.now()));
   signal.throwIfAborted();
   if (errors.length > 0) {
@@ -100,9 +102,6 @@ async function runWorks<P extends Platform>(
   if (left.length > 0 && isNewest) throw new PostponeJob(`rows are left: ${left.join(", ")}`, PAUSE_MS);
   return Object.fromEntries(Object.entries(progress).map(([work, { rows }]) => [work, rows]));
 }
-
-const unfinished = (progress: Progress): Progress =>
-  Object.fromEntries(Object.entries(progress).filter(([, { isDone }]) => !isDone));
 
 async function runBatch<P extends Platform>(
   p: P,

@@ -35,7 +35,7 @@ export function bucketOf(type: Limited | undefined, serializedArgs: string): str
   const { key = null } = type.rateLimit;
   const owner = type.remote?.tenantId ? `@${type.remote.tenantId}` : "";
   return `${type.name}${owner}${
-    key === null ? "" : `#${hashOf(valueAt(parseLongNumbers(serializedArgs), key))}`
+    key === null ? "" : `#${hashOf(valueAt(parseLongNumbers(serializedArgs), key.slice("$.".length)))}`
   }`;
 }
 
@@ -55,10 +55,10 @@ export async function makeBucketsDue(tx: Tx, typeName: string): Promise<void> {
       and (bucket = ${typeName} or bucket collate "C" >= ${before} and bucket collate "C" < ${after})`;
 }
 
-/** The value of the arguments at a path such as `$.customer.id`; undefined if they have no such member. */
-function valueAt(args: unknown, path: string): unknown {
+/** The value of the arguments at a path such as `customer.id`; undefined if they have no such member. */
+export function valueAt(args: unknown, path: string): unknown {
   let value = args;
-  for (const member of path.split(".").slice(1)) {
+  for (const member of path.split(".")) {
     if (typeof value !== "object" || value === null || !Object.hasOwn(value, member)) return undefined;
     value = (value as Record<string, unknown>)[member];
   }

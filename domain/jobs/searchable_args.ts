@@ -1,6 +1,7 @@
 // Arguments by whose values jobs can be found. A path is the member names from the root, joined by dots.
 import { isExactNumber, parseLongNumbers } from "../shared/exact_json.ts";
 import type { AnyJobType, JobType } from "./job_type.ts";
+import { valueAt } from "./rate_limit.ts";
 
 /** Maximum number of searchable arguments of a type. */
 export const MAX_SEARCHABLE = 10;
@@ -22,16 +23,6 @@ export function searchKeysOf(type: Marked | undefined, serializedArgs: string): 
       .map((value) => `${path}=${typeof value === "string" ? value : JSON.stringify(value)}`)
   );
   return keys.length === 0 ? null : [...new Set(keys)];
-}
-
-function valueAt(args: unknown, path: string): unknown {
-  return path.split(".").reduce<unknown>(
-    (value, name) =>
-      typeof value === "object" && value !== null && Object.hasOwn(value, name)
-        ? (value as Record<string, unknown>)[name]
-        : undefined,
-    args,
-  );
 }
 
 function isSearchable(value: unknown): boolean {

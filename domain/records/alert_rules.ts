@@ -4,6 +4,7 @@ import type { Sql } from "../../infra/postgres/postgres.ts";
 import { invalid } from "../problems/problem.ts";
 import { mailAddress, requiredName } from "../shared/shapes.ts";
 import { defineRecord } from "./define_record.ts";
+import { activeMember } from "./members.ts";
 
 const ALERT_METRICS = [
   "DeadLetters",
@@ -109,15 +110,7 @@ const declared = defineRecord({
           "Ninguém é avisado até lá. Se o estado então diferir do da última mensagem, ela é enviada nesse momento.",
       },
     },
-    isActive: {
-      shape: z.boolean().default(true),
-      label: { en: "Active", pt: "Ativa" },
-      filter: true,
-      values: {
-        true: { label: { en: "Active", pt: "Ativa" }, tone: "ok" },
-        false: { label: { en: "Inactive", pt: "Inativa" }, tone: "idle" },
-      },
-    },
+    isActive: activeMember,
     state: {
       shape: z.enum(["Unknown", "Ok", "Firing"]),
       label: { en: "State", pt: "Estado" },

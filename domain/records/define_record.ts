@@ -130,7 +130,12 @@ export function defineRecord<One extends string, Many extends string, const M ex
   const notFound = d.notFound ?? notFoundProblem(one);
   const sorts = sortsOf(d);
   const filters = members.filter(({ filter }) => filter);
-  const texts = members.filter(isSearched);
+  // Texts are searched, but no ids.
+  const texts = members.filter(({ kind, shape }) => {
+    const core = coreOf(shape);
+    const isId = core instanceof z.ZodGUID || core instanceof z.ZodUUID;
+    return (kind === "text" || kind === "long text") && !isId;
+  });
   const stored = {
     one,
     table,
@@ -165,13 +170,6 @@ export function defineRecord<One extends string, Many extends string, const M ex
   declared.set(many, record);
   return record as unknown as RecordOf<One, Many, M>;
 }
-
-/** Texts are searched, but no ids. */
-const isSearched = ({ kind, shape }: RecordMember): boolean => {
-  const core = coreOf(shape);
-  return (kind === "text" || kind === "long text") &&
-    !(core instanceof z.ZodGUID || core instanceof z.ZodUUID);
-};
 
 /** Values of `sortBy` and their SQL expressions; the first is the default. */
 function sortsOf(

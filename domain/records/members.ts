@@ -36,6 +36,17 @@ export interface ValueLabel {
 
 export type Members = Record<string, Member>;
 
+/** The member that switches a record on and off. */
+export const activeMember = {
+  shape: z.boolean().default(true),
+  label: { en: "Active", pt: "Ativa" },
+  filter: true,
+  values: {
+    true: { label: { en: "Active", pt: "Ativa" }, tone: "ok" },
+    false: { label: { en: "Inactive", pt: "Inativa" }, tone: "idle" },
+  },
+} as const satisfies Member;
+
 /** How a member is stored, shown and entered. `json` is for everything without a form of its own. */
 export type Kind =
   | "text"

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { requiredName, storedText } from "../shared/shapes.ts";
 import { alertRules } from "./alert_rules.ts";
 import { defineRecord } from "./define_record.ts";
+import { activeMember } from "./members.ts";
 import type { DefinedRecord } from "./record_type.ts";
 
 /** The applications of a tenant. The `appIds` of its users contain their codes. */
@@ -45,15 +46,7 @@ export const applications = defineRecord({
       shape: storedText(2000).nullable().default(null),
       label: { en: "Description", pt: "Descrição" },
     },
-    isActive: {
-      shape: z.boolean().default(true),
-      label: { en: "Active", pt: "Ativa" },
-      filter: true,
-      values: {
-        true: { label: { en: "Active", pt: "Ativa" }, tone: "ok" },
-        false: { label: { en: "Inactive", pt: "Inativa" }, tone: "idle" },
-      },
-    },
+    isActive: activeMember,
   },
 });
 

@@ -6,7 +6,7 @@ import { exactNumber } from "../shared/exact_json.ts";
 import { newId } from "../shared/ids.ts";
 import { matches, orderBy, readPage } from "../shared/lists.ts";
 import { requireVersion, type Versioned, versioned } from "../shared/version.ts";
-import type { DefinedRecord, RecordListRequest, RecordSource } from "./record_type.ts";
+import type { DefinedRecord, RecordSource } from "./record_type.ts";
 
 /**
  * Describes a record's table. Besides its own columns, the table has `id`, `tenant_id`, `version`, `created_at`,
@@ -119,7 +119,10 @@ export function tableSource<Result, Create extends Row, Update extends Row>(
     read,
     async list(sql, caller, request) {
       const shown = sql.unsafe(request.includeDeleted ? d.visible?.(caller) ?? "true" : visible(caller));
-      const filters = filterConditions(sql, d, request);
+      const filters = Object.entries(d.filters ?? {}).reduce((all, [name, column]) => {
+        const value = request.filters[name];
+        return value === undefined ? all : sql`${all} and ${sql.unsafe(column)} = ${value as string}`;
+      }, sql``);
       const from = sql`${sql(d.table)} where tenant_id = ${caller.tenantId}
         and ${matches(sql, d.search, request.search)} and ${shown} ${filters}`;
       const expression = request.sortBy ? d.sorts[request.sortBy] ?? defaultSort : defaultSort;
@@ -167,11 +170,3 @@ const differing = (before: Row, change: Row): Row =>
       !Object.hasOwn(before, field) || JSON.stringify(value) !== JSON.stringify(before[field])
     ),
   );
-
-/** SQL conditions of the filters that are set. */
-function filterConditions(q: Sql, d: TableDefinition, { filters }: RecordListRequest) {
-  return Object.entries(d.filters ?? {}).reduce((all, [name, column]) => {
-    const value = filters[name];
-    return value === undefined ? all : q`${all} and ${q.unsafe(column)} = ${value as string}`;
-  }, q``);
-}

@@ -160,7 +160,7 @@ const isTransientError = ({ status, headers }: StoredAnswer): boolean =>
  * @returns null if the work must be done
  * @throws IDEMPOTENCY_KEY_REUSED_UNPROCESSABLE, IDEMPOTENCY_KEY_IN_USE_CONFLICT
  */
-async function lockKey(tx: Tx, { id, fingerprint }: KeyHashes): Promise<KeyRow | null> {
+async function lockKey(tx: Tx, { id, fingerprint }: ReturnType<typeof keyHashes>): Promise<KeyRow | null> {
   const [[lock], , [stored]] = await Promise.all([
     tx<
       { taken: boolean }[]
@@ -198,12 +198,7 @@ const inUse = (retryAfterSeconds: number) =>
     { headers: { "retry-after": String(retryAfterSeconds) } },
   );
 
-interface KeyHashes {
-  id: Buffer;
-  fingerprint: Buffer;
-}
-
-function keyHashes({ caller, operation, key, content }: KeyedRequest): KeyHashes {
+function keyHashes({ caller, operation, key, content }: KeyedRequest): { id: Buffer; fingerprint: Buffer } {
   const fingerprint = createHash("sha256");
   for (const part of content) fingerprint.update(String(part.length)).update("\n").update(part);
   const scope = JSON.stringify([principalId(caller), caller.tenantId, operation, key]);

@@ -111,12 +111,6 @@ interface Kept<V> {
   until: number;
 }
 
-/** A value and its age in seconds. */
-interface Aged<V> {
-  value: V;
-  ageSeconds: number;
-}
-
 /**
  * Keeps the results of reads that take more than a second, so that repeated reads take at most a twentieth of a
  * connection's time. While a kept result is replaced, concurrent reads share one load. Results of quick reads are not kept.
@@ -128,7 +122,7 @@ class SlowReads {
   constructor(private readonly slowMs = SLOW_MS) {}
 
   /** @param name identifies what `load` reads */
-  async read<V>(name: string, load: () => Promise<V>): Promise<Aged<V>> {
+  async read<V>(name: string, load: () => Promise<V>): Promise<{ value: V; ageSeconds: number }> {
     const kept = this.#kept.get(name) as Kept<V> | undefined;
     if (kept && performance.now() < kept.until) {
       return { value: await kept.value, ageSeconds: (performance.now() - kept.readAt) / 1_000 };

@@ -5,11 +5,11 @@ import {
   MAX_WAITING,
   parseRequiredVariables,
   type PartSource,
-  type RenderThreads,
   type TemplateSource,
 } from "./language/mod.ts";
 import { canonicalLocale, localeForms, readDefaultLocale } from "./locales.ts";
 import { findTemplate, type StoredTemplate, type TemplateTexts } from "./read.ts";
+import type { TemplatePlatform } from "./platform.ts";
 import { readVersionsById, type TemplateVersion } from "./versions.ts";
 
 /** Maximum number of layouts and partials of one template, counting the partials of partials. */
@@ -23,10 +23,7 @@ export interface TemplatePins {
   parts: Record<string, string>;
 }
 
-export interface PartReader {
-  sql: Sql;
-  renderThreads: RenderThreads;
-}
+export type PartReader = Pick<TemplatePlatform, "sql" | "renderThreads">;
 
 /** The members of a template or version that lead to its parts. */
 export type Composed = Pick<StoredTemplate, "locale" | "layoutSlug" | "partSlugs" | "texts">;

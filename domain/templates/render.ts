@@ -309,18 +309,11 @@ export const tooManyRenders = ({ message }: RenderQueueFull): Problem =>
     headers: { "retry-after": "2" },
   });
 
-/** The texts of a mail. */
-interface MailTexts {
-  subject: string | null;
-  html: string | null;
-  text: string | null;
-}
-
 /**
  * Puts the texts of a mail into the tenant's looks. HTML that is not a whole document is put into the default layout, and
  * the footer is added to the text. A mail whose HTML is a whole document stays unchanged.
  */
-export async function inLayout<T extends MailTexts>(
+export async function inLayout<T extends RenderedTemplate>(
   p: Pick<Platform, "sql" | "config" | "baseUrl">,
   tenantId: string | null,
   texts: T,

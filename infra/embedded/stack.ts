@@ -15,12 +15,6 @@ export interface EmbeddedStack {
   stop(): Promise<void>;
 }
 
-interface Secrets {
-  postgresPassword: string;
-  accessKey: string;
-  secretKey: string;
-}
-
 /**
  * In development, starts Postgres if DATABASE_URL is not set, and an object store if S3_ENDPOINT is not set and an area
  * keeps files. All data is under DATA_DIR. In production, starts nothing.
@@ -95,7 +89,9 @@ async function startBoth<A extends Part, B extends Part>(
   }
 }
 
-async function readOrCreateSecrets(path: string): Promise<Secrets> {
+async function readOrCreateSecrets(
+  path: string,
+): Promise<Record<"postgresPassword" | "accessKey" | "secretKey", string>> {
   try {
     return JSON.parse(await Deno.readTextFile(path));
   } catch (error) {

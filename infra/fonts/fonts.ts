@@ -49,13 +49,6 @@ interface GlyphRun {
   positions: { xAdvance: number; xOffset: number; yOffset: number }[];
 }
 
-/** A font file with some of the glyphs. */
-interface Subset {
-  /** Adds a glyph. @returns its number in the subset */
-  includeGlyph(id: number): number;
-  encode(): Uint8Array;
-}
-
 /** A parsed font, shared by all documents. Lengths are in `unitsPerEm`. */
 export interface LoadedFont {
   postscriptName: string;
@@ -72,7 +65,8 @@ export interface LoadedFont {
    * @param direction in which it is read: the digits of Arabic are read from left to right
    */
   layout(text: string, direction: Direction): GlyphRun;
-  createSubset(): Subset;
+  /** A font file with some of the glyphs. `includeGlyph` adds one and returns its number in the subset. */
+  createSubset(): { includeGlyph(id: number): number; encode(): Uint8Array };
 }
 
 /** Unicode blocks and their fonts: first code point, last code point, font name. */

@@ -151,11 +151,7 @@ function rejectOnAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   ]);
 }
 
-interface Exchange {
-  method: string;
-  headers: Record<string, string>;
-  body: string | Uint8Array | null;
-  signal: AbortSignal;
+interface Exchange extends Required<Omit<OutboundRequest, "url">> {
   ca: string | undefined;
   connectMs: number;
 }

@@ -18,12 +18,8 @@ const storedMessage = z.object({
 export type OutboxMessage = { id: string } & z.infer<typeof storedMessage>;
 
 /** A message to store. Mail is added through the transport instead. */
-export interface OutboxAddition {
-  channel: OutboxMessage["channel"];
-  to: string[];
-  subject: string | null;
-  htmlBody: string | null;
-  textBody: string | null;
+export interface OutboxAddition
+  extends Pick<OutboxMessage, "channel" | "to" | "subject" | "htmlBody" | "textBody"> {
   messageId?: string | null;
   attachments?: MailAttachment[];
 }

@@ -22,9 +22,6 @@ export interface ObjectStoreConfig {
   transport?: (request: SignedRequest, signal: AbortSignal) => Promise<Response>;
 }
 
-/** The part of the configuration that locates the bucket. */
-type BucketAddress = Pick<ObjectStoreConfig, "bucket" | "pathStyle">;
-
 /** Percent-encodes everything except the unreserved characters of RFC 3986, as signature version 4 requires. */
 export function encodeRfc3986(text: string): string {
   return encodeURIComponent(text)
@@ -38,7 +35,11 @@ export const amzDate = (time: Date): string => time.toISOString().replaceAll(/[:
  * Returns the URL of an object at `endpoint`, path-style or virtual-host. The empty key means the bucket itself. A path
  * in the endpoint stays in front, for gateways below a path.
  */
-export function objectUrl(endpoint: string, address: BucketAddress, key: string): URL {
+export function objectUrl(
+  endpoint: string,
+  address: Pick<ObjectStoreConfig, "bucket" | "pathStyle">,
+  key: string,
+): URL {
   const url = new URL(endpoint);
   const encodedKey = key.split("/").map(encodeRfc3986).join("/");
   const base = url.pathname.replace(/\/+$/, "");

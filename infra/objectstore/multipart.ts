@@ -1,6 +1,6 @@
 import { decodeXML } from "entities/decode";
 import { escapeUTF8 } from "entities/escape";
-import { errorOfAnswer, type ObjectStoreError, ObjectStoreUnavailable } from "./errors.ts";
+import { errorOfAnswer, ObjectStoreUnavailable } from "./errors.ts";
 import type { BoundedS3Client, CallBounds } from "./s3_client.ts";
 
 /** Timeout of calls that transfer no content. */
@@ -20,10 +20,8 @@ interface UploadContext {
 }
 
 /** A part as the store has received it. */
-export interface StoredPart {
+export interface StoredPart extends StoredObject {
   partNumber: number;
-  sizeBytes: number;
-  etag: string;
 }
 
 const COMPLETE_TIMEOUT_MS = 300_000; // the store may copy the parts together before it answers
@@ -96,12 +94,8 @@ export async function abortUpload(context: UploadContext, uploadId: string): Pro
 export function etagOfResult(action: string, xml: string): string {
   const etag = xmlText(xml, "ETag");
   if (etag) return unquoteEtag(etag);
-  throw failureInBody(action, xml);
-}
-
-function failureInBody(action: string, xml: string): ObjectStoreError {
   const code = xmlText(xml, "Code") ?? "InternalError";
-  return errorOfAnswer(
+  throw errorOfAnswer(
     action,
     200,
     code === "PreconditionFailed" ? 412 : code === "NoSuchKey" ? 404 : 400,

@@ -114,11 +114,6 @@ export interface Broadcast {
   stop(): Promise<void>;
 }
 
-interface Unacknowledged {
-  number: number;
-  done: () => void;
-}
-
 /**
  * Opens a broadcast over the LISTEN/NOTIFY channel `name`. Instances announce themselves, so each knows whose
  * acknowledgement to wait for. Each instance numbers its messages. Others acknowledge the highest number they received.
@@ -132,7 +127,7 @@ export async function openBroadcast(
   const me = crypto.randomUUID();
   /** Highest number that each other instance has acknowledged. */
   const peers = new Map<string, number>();
-  const unacknowledged = new Set<Unacknowledged>();
+  const unacknowledged = new Set<{ number: number; done: () => void }>();
   let lastNumber = 0;
   /**
    * Highest own number that came back to this instance. Notifications have one order, so a peer that says hello later has

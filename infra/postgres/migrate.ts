@@ -207,18 +207,14 @@ const displayName = ({ extension, name }: Migration): string =>
   extension === undefined ? name : `${extension}/${name}`;
 
 async function readMigrations(extensions: readonly ExtensionMigrations[]): Promise<Migration[]> {
-  const own = [...await readFolder(FOLDER), await mailsOf()];
+  const { mails, sha256 } = await readMails();
+  const ofMails = { version: 0, name: "mails", body: "", sha256, write: (tx: Tx) => writeMails(tx, mails) };
   const others = await Promise.all(
     extensions.map(async ({ extension, folder }) =>
       folder === undefined ? [] : (await readFolder(folder)).map((migration) => ({ extension, ...migration }))
     ),
   );
-  return [...own, ...others.flat()];
-}
-
-async function mailsOf(): Promise<Migration> {
-  const { mails, sha256 } = await readMails();
-  return { version: 0, name: "mails", body: "", sha256, write: (tx) => writeMails(tx, mails) };
+  return [...await readFolder(FOLDER), ofMails, ...others.flat()];
 }
 
 /** @throws Error for a file name without a number of four digits, and for two files with the same number */

@@ -229,21 +229,14 @@ export function whenCommitted(sql: Sql, hook: () => void): void {
   else hook();
 }
 
-interface ArrayType {
-  /** Object id of the element type. */
-  element: number;
-  /** Object id of the array type. */
-  array: number;
-  parse: (text: string) => unknown;
-}
-
 const unchanged = (text: string) => text;
 
 /**
  * The array types that the service uses. The driver could fetch them on every new connection, but the first query of a
- * connection may be sent before they have arrived. The object ids are built into Postgres and never change.
+ * connection may be sent before they have arrived. The object ids, of the element type and of the array type, are built
+ * into Postgres and never change.
  */
-const ARRAY_TYPES: Record<string, ArrayType> = {
+const ARRAY_TYPES: Record<string, { element: number; array: number; parse: (text: string) => unknown }> = {
   booleans: { element: 16, array: 1000, parse: (text) => text === "t" },
   smallints: { element: 21, array: 1005, parse: Number },
   integers: { element: 23, array: 1007, parse: Number },

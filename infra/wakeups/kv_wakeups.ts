@@ -9,11 +9,6 @@ const BACKOFF_MS = [1_000, 5_000, 30_000];
 const MAX_REMEMBERED = 10_000;
 const UNDELIVERED = ["steward", "undelivered"];
 
-interface Message {
-  steward: "wake-up";
-  at: number;
-}
-
 /** True if this platform has Deno KV with queues. */
 export const hasKvQueue = (): boolean =>
   typeof Deno.openKv === "function" && typeof Deno.Kv?.prototype.listenQueue === "function";
@@ -30,7 +25,7 @@ export async function kvWakeUps(
   const sending = new Set<Promise<unknown>>();
   let timers: DelayedWakeUps | null = null;
   const listening = kv.listenQueue((message) => {
-    set.delete((message as Message).at);
+    set.delete((message as { at: number }).at);
     return o.wake();
   }).catch((error) => {
     o.log.warn("the Deno KV queue cannot be read; timers are used instead", { error });
@@ -52,9 +47,8 @@ export async function kvWakeUps(
       if (delay > LONGEST_DELAY_MS || set.has(time)) return;
       if (set.size >= MAX_REMEMBERED) set.clear();
       set.add(time);
-      const message: Message = { steward: "wake-up", at: time };
       track(
-        kv.enqueue(message, {
+        kv.enqueue({ steward: "wake-up", at: time }, {
           delay,
           keysIfUndelivered: [[...UNDELIVERED, time]],
           backoffSchedule: BACKOFF_MS,

@@ -61,13 +61,10 @@ async function openDelayed(
   const timers = () => ({ ...timerWakeUps(wake, clock), sweep: () => Promise.resolve() });
   if (!hasKvQueue()) return timers();
   try {
-    return await kvWakeUps({ path: kvPath(config), wake, log, clock });
+    const path = config.KV_PATH ?? (config.isProduction ? undefined : join(config.DATA_DIR, "kv.sqlite"));
+    return await kvWakeUps({ path, wake, log, clock });
   } catch (error) {
     log.warn("Deno KV could not be opened; timers are used instead", { error });
     return timers();
   }
-}
-
-function kvPath(config: Config): string | undefined {
-  return config.KV_PATH ?? (config.isProduction ? undefined : join(config.DATA_DIR, "kv.sqlite"));
 }

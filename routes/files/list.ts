@@ -8,18 +8,40 @@ import {
   readVisibleFile,
   RETENTION_CLASSES,
 } from "../../domain/files/file.ts";
-import { PURGE_KINDS } from "../../domain/files/purge_reasons.ts";
+import { isJobReason, PURGE_KINDS } from "../../domain/files/purge_reasons.ts";
+import { PICTURE_FITS, PICTURE_FORMATS } from "../../infra/pictures/pictures.ts";
 import { listFiles } from "../../domain/files/list.ts";
 import { FileReference, listReferences } from "../../domain/files/references.ts";
 import { ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { enumName, uuid } from "../../domain/shared/shapes.ts";
+import { enumName, requiredText, uuid } from "../../domain/shared/shapes.ts";
 import { pagedResultOf, pageQuery, queryBoolean, queryInstant } from "../shared/validation.ts";
-import { FileProfileDto, ofFile, PurgeRequest } from "./shapes.ts";
+import { ofFile } from "./shapes.ts";
 import { purgeFile } from "../../domain/files/purge_file.ts";
 import { changeRetention, RetentionChange } from "../../domain/files/retention.ts";
 
 const endpoint = endpointsIn("Files");
+
+const RenditionSize = z.object({
+  width: z.int().optional(),
+  height: z.int().optional(),
+  fit: z.enum(PICTURE_FITS),
+  format: z.enum(PICTURE_FORMATS),
+}).meta({ id: "FileRenditionSize" });
+
+const FileProfileDto = z.object({
+  name: z.string(),
+  maxBytes: z.int(),
+  contentTypes: z.array(z.string()).describe("Allowed media types"),
+  renditions: z.record(z.string(), RenditionSize).describe("Sizes of pictures of its files, by name"),
+}).meta({ id: "FileProfile" });
+
+const PurgeRequest = z.object({
+  reason: requiredText(1000).refine(
+    (reason) => !isJobReason(reason),
+    "expected a reason of the caller's own: those that begin with job: are the service's",
+  ),
+}).meta({ id: "PurgeRequest" });
 
 const access = inFileModule("read:files");
 

@@ -1,5 +1,5 @@
 import { inFileModule, requireStepUpOfFactorHolder } from "../../domain/rights/checks.ts";
-import { giveDownloadUrl } from "../../domain/files/download.ts";
+import { DOWNLOAD_PURPOSES, giveDownloadUrl } from "../../domain/files/download.ts";
 import { FileRecord, fileRecord, readVisibleFile } from "../../domain/files/file.ts";
 import { isPersonalExport } from "../../domain/files/profiles.ts";
 import { listScanAttempts, ScanAttempt } from "../../domain/files/scan_attempts.ts";
@@ -8,14 +8,7 @@ import { z } from "zod";
 import { FILE_REFUSALS } from "../../domain/problems/files.ts";
 import { created, noContent, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import {
-  DownloadQuery,
-  FileDownload,
-  FileReferenceId,
-  ofFile,
-  ReferenceRequest,
-  ScanAttemptsQuery,
-} from "./shapes.ts";
+import { FileDownload, ofFile } from "./shapes.ts";
 import { FileReference, referenceFile, releaseReference } from "../../domain/files/references.ts";
 import { SERVICE_SCOPES } from "../../domain/files/service_scopes.ts";
 import {
@@ -25,7 +18,8 @@ import {
   Rendition,
   RenditionRequest,
 } from "../../domain/files/renditions.ts";
-import { queryBoolean } from "../shared/validation.ts";
+import { pageQuery, queryBoolean } from "../shared/validation.ts";
+import { enumName, requiredName, uuid } from "../../domain/shared/shapes.ts";
 
 const endpoint = endpointsIn("Files");
 
@@ -60,7 +54,7 @@ export const readRoutes = [
     summary: "Get a short-lived download URL of the content",
     access,
     ...ofFile,
-    query: DownloadQuery,
+    query: z.object({ purpose: enumName(DOWNLOAD_PURPOSES).default("download") }),
     answers: { 200: { description: "The URL and its expiry", schema: FileDownload } },
     problems: [
       "FILE_NOT_FOUND",
@@ -79,7 +73,7 @@ export const readRoutes = [
     summary: "List the scan attempts of a file, newest first",
     access,
     ...ofFile,
-    query: ScanAttemptsQuery,
+    query: z.object(pageQuery(100, 100)),
     answers: { 200: { description: "The attempts", schema: z.array(ScanAttempt) } },
     problems: ["FILE_NOT_FOUND", "FORBIDDEN"],
     async run({ db, caller, params, query }) {
@@ -102,7 +96,7 @@ export const referenceRoutes = [
       }.`,
     access: uploads,
     ...ofFile,
-    body: ReferenceRequest,
+    body: z.object({ scope: requiredName(100), ownerId: requiredName(200) }).meta({ id: "ReferenceRequest" }),
     creates: "atomically",
     answers: {
       201: { description: "The reference; an existing one for the same owner", schema: FileReference },
@@ -125,7 +119,7 @@ export const referenceRoutes = [
       "The service releases its own references itself, such as those of reports. Here they answer 404.",
     access: uploads,
     ...ofFile,
-    params: FileReferenceId,
+    params: ofFile.params.extend({ referenceId: uuid }),
     answers: { 204: { description: "The reference is released" } },
     problems: ["FILE_NOT_FOUND", "FORBIDDEN"],
     async run({ platform, db, caller, params }) {

@@ -1,3 +1,6 @@
+import { z } from "zod";
+import { MAX_PARTS } from "../../domain/files/parts.ts";
+import { orNull } from "../../domain/shared/shapes.ts";
 import { FILE_REFUSALS } from "../../domain/problems/files.ts";
 import { inFileModule } from "../../domain/rights/checks.ts";
 import { completeFile } from "../../domain/files/complete.ts";
@@ -12,9 +15,25 @@ import {
 } from "../../domain/files/reserve.ts";
 import { created, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { CompleteFileRequest, ofFile } from "./shapes.ts";
+import { ofFile } from "./shapes.ts";
 
 const endpoint = endpointsIn("Files");
+
+const ETAG = /^"?([\x21\x23-\x7e]{1,128}?)"?$/;
+
+const storedPart = z.object({
+  partNumber: z.int().min(1).max(MAX_PARTS),
+  etag: z.string().regex(ETAG, "expected the ETag storage answered").transform((etag) =>
+    etag.replaceAll('"', "")
+  ),
+});
+
+const CompleteFileRequest = z.object({
+  parts: orNull(z.array(storedPart).min(1).max(MAX_PARTS)),
+}).meta({
+  id: "CompleteFileRequest",
+  description: "Only for a reservation with parts: all parts, each with the ETag that storage answered.",
+});
 
 /** Reserves and confirms uploads. The client sends the content directly to storage. */
 export const uploadRoutes = [

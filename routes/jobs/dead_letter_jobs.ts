@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { inTenantOrService } from "../../domain/rights/checks.ts";
 import {
+  DeadLetterFilter,
   DeadLetterGroup,
   discardDeadLetter,
   listDeadLetterGroups,
@@ -20,7 +21,7 @@ import { timeOfId } from "../../domain/shared/ids.ts";
 import { JobSummary } from "../../domain/jobs/job_row.ts";
 import { noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { instant, orNull, uuid, withDefault } from "../../domain/shared/shapes.ts";
+import { orNull, uuid, withDefault } from "../../domain/shared/shapes.ts";
 import { pagedResultOf, pageQuery, queryBoolean, queryInstant } from "../shared/validation.ts";
 import { searchedFromHeader } from "./filters.ts";
 import { ofTenant, requireKnownArgs } from "./shapes.ts";
@@ -58,25 +59,13 @@ export function givenArgs(body: z.output<typeof RetryRequest>, call: Call): stri
   return JSON.stringify(exact?.args ?? body.args);
 }
 
-const filters = {
-  jobTypeName: z.string().max(200),
-  errorPattern: z.string().max(600), // 300 characters of at most two UTF-16 code units each
-  errorContains: z.string().min(1).max(500),
-  failedFrom: instant,
-  failedTo: instant,
-};
-const FILTERS = Object.keys(filters) as (keyof typeof filters)[];
+const FILTERS = DeadLetterFilter.keyof().options;
 const all = z.boolean().nullish();
 const dryRun = withDefault(z.boolean(), false).describe("Only counts");
 
 const NO_FILTER = `expected one of ${FILTERS.join(", ")}, or all: true`;
 
-const RetryManyRequest = z.object({
-  jobTypeName: orNull(filters.jobTypeName),
-  errorPattern: orNull(filters.errorPattern),
-  errorContains: orNull(filters.errorContains),
-  failedFrom: orNull(filters.failedFrom),
-  failedTo: orNull(filters.failedTo),
+const RetryManyRequest = DeadLetterFilter.extend({
   all: all.describe("Required if no filter is given"),
   dryRun,
 }).refine(
@@ -92,17 +81,13 @@ const RetryManyResponse = z.object({
 }).meta({ id: "RetryDeadLettersResponse" });
 
 const PurgeRequest = z.object({
-  retentionDays: z.number().min(0).refine(Number.isInteger, "expected an integer").nullish().meta({
+  retentionDays: orNull(z.number().min(0).refine(Number.isInteger, "expected an integer")).meta({
     type: ["integer", "null"],
     minimum: 0,
     description: "Only dead letters that failed more than this number of days ago",
   }),
-  jobTypeName: filters.jobTypeName.nullish(),
-  errorPattern: filters.errorPattern.nullish(),
-  errorContains: filters.errorContains.nullish(),
-  failedFrom: filters.failedFrom.nullish(),
-  failedTo: filters.failedTo.nullish(),
-  expectedCount: z.int().min(0).nullish().describe(
+  ...DeadLetterFilter.shape,
+  expectedCount: orNull(z.int().min(0)).describe(
     "The number that must match; otherwise 409 and nothing is deleted",
   ),
   all,
@@ -125,24 +110,12 @@ const PurgeResponse = z.object({
  * @throws VALIDATION_ERROR when the body selects nothing, but has an unknown member or `all: false`
  */
 function readPurge(body: z.output<typeof PurgeRequest>, hasUnknown: boolean) {
-  const { retentionDays, expectedCount, dryRun, all, ...filters } = body;
-  const isFiltered = Object.values(filters).some((value) => !isAbsent(value));
-  if (!isFiltered && isAbsent(retentionDays) && (all ?? !hasUnknown) === false) {
+  const { retentionDays, expectedCount, dryRun, all, ...filter } = body;
+  const isFiltered = Object.values(filter).some((value) => value !== null);
+  if (!isFiltered && retentionDays === null && (all ?? !hasUnknown) === false) {
     throw invalid({ all: [NO_FILTER] });
   }
-  const { jobTypeName, errorPattern, errorContains, failedFrom, failedTo } = filters;
-  return {
-    retentionDays: retentionDays ?? null,
-    expectedCount: expectedCount ?? null,
-    dryRun,
-    filter: !isFiltered ? null : {
-      jobTypeName: jobTypeName ?? null,
-      errorPattern: errorPattern ?? null,
-      errorContains: errorContains ?? null,
-      failedFrom: failedFrom ?? null,
-      failedTo: failedTo ?? null,
-    },
-  };
+  return { retentionDays, expectedCount, dryRun, filter: isFiltered ? filter : null };
 }
 
 const endpoint = endpointsIn("Jobs");

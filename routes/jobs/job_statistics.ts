@@ -2,7 +2,7 @@ import { z } from "zod";
 import { acrossTenants, inTenantOrService } from "../../domain/rights/checks.ts";
 import { countByStatus } from "../../domain/jobs/lists/job_list.ts";
 import { countErrors } from "../../domain/jobs/lists/error_search.ts";
-import type { JobStatus } from "../../domain/jobs/job_row.ts";
+import { JOB_STATUSES, type JobStatus } from "../../domain/jobs/job_row.ts";
 import { JobTypeStats, readJobTypeStats } from "../../domain/jobs/statistics/type_statistics.ts";
 import { listPauses, Pause } from "../../domain/jobs/limits/pauses.ts";
 import { describeJobTypes, ExposedJobType, QueueDepth, readQueues } from "../../domain/jobs/lists/queues.ts";
@@ -15,11 +15,14 @@ import { endpointsIn } from "../shared/endpoint.ts";
 import { enumName } from "../../domain/shared/shapes.ts";
 import { queryInstant } from "../shared/validation.ts";
 import { BY_ARGUMENTS, filtersOf, searchedFromHeader } from "./filters.ts";
-import { furtherJobFilters, jobFilters, JobStatusCountsDto, ofTenant } from "./shapes.ts";
+import { furtherJobFilters, jobFilters, ofTenant } from "./shapes.ts";
 
 const endpoint = endpointsIn("Jobs");
 
 const access = inTenantOrService();
+const JobStatusCountsDto = z.object({
+  statuses: z.array(z.object({ status: z.enum(JOB_STATUSES), count: z.int() })),
+}).meta({ id: "JobStatusCountsDto", description: "Exact counts by status, without zero counts" });
 const window = enumName(THROUGHPUT_WINDOWS).default("hour");
 
 /** Statistics of all jobs. They must be registered before `/jobs/{id}`, which matches their paths too. */

@@ -5,23 +5,30 @@ import {
   JOB_TYPE_NAME,
   JOB_TYPE_NAME_EXPECTED,
   listJobTypes,
+  NEW_JOB_TYPE,
   putJobType,
   readJobType,
 } from "../../domain/jobs/types/declared_types.ts";
+import { ARGS_SCHEMA, DeclaredJobType } from "../../domain/jobs/types/find_job_types.ts";
 import { ARGS_PATH, ARGS_PATH_EXPECTED } from "../../domain/jobs/types/secret_args.ts";
 import { rotateSigningSecret } from "../../domain/jobs/types/signing_secrets.ts";
 import { definedMembers } from "../../domain/shared/defined_members.ts";
 import { createdVersioned, noContentAfter, ok, okVersioned, versionedAnswer } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
-import { anyObject, optionalObject, orNull, requiredText, storedText } from "../../domain/shared/shapes.ts";
+import {
+  optionalObject,
+  optionalText,
+  orNull,
+  orReset,
+  requiredText,
+  storedText,
+} from "../../domain/shared/shapes.ts";
 import { pagedResultOf, pageQuery } from "../shared/validation.ts";
 import { PauseState, pauseWork, resumeWork } from "../../domain/jobs/limits/pauses.ts";
 import { queueName } from "../../domain/jobs/job_row.ts";
-import { PauseRequest } from "./shapes.ts";
 
 const endpoint = endpointsIn("Jobs");
 
-const timestamp = z.iso.datetime();
 const path = z.string().max(200).regex(ARGS_PATH, ARGS_PATH_EXPECTED)
   .meta({ description: "Path in the arguments, such as `$.customer.id`", example: "$.customer.id" });
 const rateLimit = z.object({
@@ -35,20 +42,15 @@ const rateLimit = z.object({
 const push = z.object({
   url: z.url({ protocol: /^https?$/, error: "expected an http or https URL" }).max(2_000),
 }).describe("Jobs are sent to this URL as Standard Webhooks, instead of being claimed");
-const ARGS_SCHEMA = {
-  type: ["object", "null"],
-  description: "JSON Schema (2020-12) of the arguments; `format` is not checked",
-  example: { type: "object" },
-} as const;
 
 const PutJobTypeRequest = z.object({
   description: storedText(2_000).nullish(),
   argsSchema: optionalObject.meta({ ...ARGS_SCHEMA }),
-  timeoutSeconds: z.int().min(1).max(604_800).nullish(),
-  maxRetries: z.int().min(0).max(25).nullish(),
+  timeoutSeconds: orReset(z.int().min(1).max(604_800), NEW_JOB_TYPE.timeoutSeconds),
+  maxRetries: orReset(z.int().min(0).max(25), NEW_JOB_TYPE.maxRetries),
   concurrency: z.int().min(1).max(100_000).nullish(),
   rateLimit: rateLimit.nullish(),
-  secretArgs: z.array(path).max(50).nullish().describe("Stored as given and always shown as `***`"),
+  secretArgs: orReset(z.array(path).max(50), []).describe("Stored as given and always shown as `***`"),
   push: push.nullish(),
 }).meta({
   id: "PutJobTypeRequest",
@@ -56,20 +58,7 @@ const PutJobTypeRequest = z.object({
     "Omitted members keep their values; null sets the default: 300 s, 3 retries, no schema and no limits",
 });
 
-const DeclaredJobTypeDto = z.object({
-  name: z.string(),
-  tenantId: z.guid().nullable().describe("Null: declared for all tenants"),
-  description: z.string().nullable(),
-  argsSchema: anyObject.nullable().meta({ ...ARGS_SCHEMA }),
-  timeoutSeconds: z.int(),
-  maxRetries: z.int(),
-  concurrency: z.int().nullable(),
-  rateLimit: z.object({ count: z.int(), perSeconds: z.int(), key: z.string().nullable() }).nullable(),
-  secretArgs: z.array(z.string()),
-  push: z.object({ url: z.string() }).nullable(),
-  createdBy: z.guid().nullable(),
-  createdAt: timestamp,
-  updatedAt: timestamp,
+const DeclaredJobTypeDto = DeclaredJobType.extend({
   secret: z.string().optional().describe(
     "Signing key of pushes (Standard Webhooks); shown only when `push` is set for the first time or again",
   ),
@@ -77,8 +66,6 @@ const DeclaredJobTypeDto = z.object({
 
 const access = inTenantOrService("manage:job-types");
 const params = z.object({ name: z.string().regex(JOB_TYPE_NAME, JOB_TYPE_NAME_EXPECTED) });
-const TIMEOUT = 300;
-const RETRIES = 3;
 
 /** Job types that callers declare. */
 export const jobTypeRoutes = [
@@ -122,7 +109,7 @@ export const jobTypeRoutes = [
         platform,
         caller,
         name,
-        changeOf(body),
+        definedMembers(body),
         call.ifMatch,
       );
       const shown = secret === null ? value : { ...value, secret };
@@ -157,17 +144,6 @@ export const jobTypeRoutes = [
   }),
 ] as const;
 
-/** The members that were sent; null sets the default. */
-function changeOf(body: z.output<typeof PutJobTypeRequest>) {
-  const { timeoutSeconds, maxRetries, secretArgs } = body;
-  return definedMembers({
-    ...body,
-    timeoutSeconds: timeoutSeconds === null ? TIMEOUT : timeoutSeconds,
-    maxRetries: maxRetries === null ? RETRIES : maxRetries,
-    secretArgs: secretArgs === null ? [] : secretArgs,
-  });
-}
-
 const details =
   "For the own tenant's jobs; a system administrator without a tenant context acts for all tenants. " +
   "Repeating the request changes nothing.";
@@ -177,6 +153,7 @@ const control = {
   details,
   answers: { 200: { description: "What is paused now", schema: PauseState } },
 } as const;
+const PauseRequest = z.object({ reason: optionalText(500) }).meta({ id: "PauseJobsRequest" });
 const ofQueue = z.object({ queue: queueName });
 const ofType = z.object({ name: requiredText(200) });
 

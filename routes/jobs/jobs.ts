@@ -22,7 +22,7 @@ import { jobReach } from "../../domain/jobs/reach.ts";
 import { requestCancel } from "../../domain/jobs/control/request_cancel.ts";
 import { retryJob } from "../../domain/jobs/control/dead_letters.ts";
 import { accepted, created, ok } from "../shared/answer.ts";
-import { readItems } from "../shared/bulk.ts";
+import { bulkRequest, bulkResponseOf, readItems } from "../shared/bulk.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { enumName, uuid } from "../../domain/shared/shapes.ts";
 import { pagedResultOf, pageQuery, queryBoolean, queryInteger } from "../shared/validation.ts";
@@ -30,14 +30,7 @@ import { givenArgs, RETRY_REFUSALS, retrying } from "./dead_letter_jobs.ts";
 import { batchRoutes } from "./batches.ts";
 import { BY_ARGUMENTS, filtersOf, searchedFromHeader } from "./filters.ts";
 import { jobStatisticsRoutes } from "./job_statistics.ts";
-import {
-  BulkEnqueueRequest,
-  BulkEnqueueResponse,
-  furtherJobFilters,
-  jobFilters,
-  requireKnownArgs,
-  status,
-} from "./shapes.ts";
+import { furtherJobFilters, jobFilters, requireKnownArgs, status } from "./shapes.ts";
 
 const endpoint = endpointsIn("Jobs");
 
@@ -45,15 +38,18 @@ const access = inTenantOrService();
 const byId = z.object({ id: uuid });
 /** Header of an answer with a job that existed already. */
 export const DUPLICATE = { "steward-duplicate": "true" };
-const UNIQUE_JOBS =
-  "With a `uniqueKey`, the job is enqueued unless another job of the same tenant and type holds the key. Then the " +
-  "answer is 200 with that job and the header `Steward-Duplicate: true`. A job holds its key for `uniqueFor`. An " +
-  "`Idempotency-Key` is looked at first.";
-const UNIQUE_JOBS_IN_BULK =
-  "An item whose `uniqueKey` another job holds results in that job. `duplicates` has the indexes of these items, and " +
-  "the answer has the header `Steward-Duplicate: true`.";
 const theJob = { 200: { description: "The job", schema: JobSummary } };
-const order = enumName(JOB_ORDERS);
+
+const BulkEnqueueRequest = bulkRequest.meta({
+  id: "BulkEnqueueRequest",
+  description: "Each item is an EnqueueJobRequest",
+});
+
+const BulkEnqueueResponse = bulkResponseOf(JobSummary).extend({
+  duplicates: z.array(z.int()).describe(
+    "Indexes of the items whose key another job holds; their result is that job",
+  ),
+}).meta({ id: "BulkEnqueueResponse" });
 
 /** Jobs: enqueue, list, read, cancel, retry now. */
 export const jobRoutes = [
@@ -66,7 +62,7 @@ export const jobRoutes = [
       ...pageQuery(),
       status: status.optional(),
       ...jobFilters,
-      orderBy: order.default("CreatedAt"),
+      orderBy: enumName(JOB_ORDERS).default("CreatedAt"),
       ascending: queryBoolean.default(false),
       ...furtherJobFilters,
     }),
@@ -127,7 +123,10 @@ export const jobRoutes = [
     access,
     body: RequestedJob,
     creates: "atomically",
-    details: UNIQUE_JOBS,
+    details:
+      "With a `uniqueKey`, the job is enqueued unless another job of the same tenant and type holds the key. Then the " +
+      "answer is 200 with that job and the header `Steward-Duplicate: true`. A job holds its key for `uniqueFor`. An " +
+      "`Idempotency-Key` is looked at first.",
     answers: {
       200: { description: "The job that holds the uniqueKey", schema: JobSummary },
       201: { description: "The job", schema: JobSummary },
@@ -143,7 +142,9 @@ export const jobRoutes = [
     id: "enqueueJobs",
     summary: "Enqueue up to 1,000 jobs at once",
     access,
-    details: UNIQUE_JOBS_IN_BULK,
+    details:
+      "An item whose `uniqueKey` another job holds results in that job. `duplicates` has the indexes of these items, and " +
+      "the answer has the header `Steward-Duplicate: true`.",
     content: { json: BulkEnqueueRequest },
     creates: "atomically",
     answers: { 200: { description: "The enqueued jobs and the failed items", schema: BulkEnqueueResponse } },

@@ -14,21 +14,53 @@ import {
   triggerRecurringJob,
   updateRecurringJob,
 } from "../../domain/jobs/recurring/recurring.ts";
+import { serializedArgs } from "../../domain/jobs/control/enqueue_requested.ts";
+import { unique, uniqueFor, uniqueKey } from "../../domain/jobs/unique_jobs.ts";
+import { orNull, orReset, orUndefined, requiredText, withDefault } from "../../domain/shared/shapes.ts";
 import { definedMembers } from "../../domain/shared/defined_members.ts";
-import { JobSummary } from "../../domain/jobs/job_row.ts";
+import { JobSummary, queueName } from "../../domain/jobs/job_row.ts";
 import { created, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery, queryInteger } from "../shared/validation.ts";
 import { DUPLICATE } from "./jobs.ts";
-import {
-  CreateRecurringJobRequest,
-  NextRunsDto,
-  ofTenant,
-  requireKnownArgs,
-  UpdateRecurringJobRequest,
-} from "./shapes.ts";
+import { ofTenant, requireKnownArgs } from "./shapes.ts";
 
 const endpoint = endpointsIn("Jobs");
+
+const NextRunsDto = z.object({ nextRuns: z.array(z.iso.datetime()) })
+  .meta({ id: "NextRunsDto", description: "The next due times of a schedule, soonest first" });
+
+const schedule = {
+  cronExpression: requiredText(200),
+  timeZoneId: requiredText(100),
+};
+
+const CreateRecurringJobRequest = z.object({
+  jobId: z.string().regex(
+    /^(?!\.\.?$)[A-Za-z0-9._:-]{1,100}$/, // a URL cannot contain `.` and `..` as a segment
+    "expected 1 to 100 of A-Z, a-z, 0-9, dot, underscore, colon and dash, other than . and ..",
+  ),
+  jobTypeName: requiredText(200),
+  ...schedule,
+  timeZoneId: withDefault(schedule.timeZoneId, "UTC"),
+  queue: withDefault(queueName, "default"),
+  serializedArgs: withDefault(serializedArgs, "{}"),
+  argsTypeName: orNull(z.string().max(200)),
+  ...unique,
+}).meta({ id: "CreateRecurringJobRequest" });
+
+const UpdateRecurringJobRequest = z.object({
+  cronExpression: orUndefined(schedule.cronExpression),
+  timeZoneId: orReset(schedule.timeZoneId, "UTC"),
+  queue: orReset(queueName, "default"),
+  serializedArgs: orReset(serializedArgs, "{}"),
+  argsTypeName: z.string().max(200).nullish(),
+  uniqueKey: uniqueKey.nullish(),
+  uniqueFor: uniqueFor.nullish(),
+}).meta({
+  id: "UpdateRecurringJobRequest",
+  description: "Omitted members keep their values; null sets the default of the creation",
+});
 
 const access = inTenantOrService();
 

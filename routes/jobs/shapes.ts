@@ -1,25 +1,11 @@
 import { z } from "zod";
-import { serializedArgs } from "../../domain/jobs/control/enqueue_requested.ts";
-import { JOB_STATUSES, JOB_TYPES, JobSummary, PRIORITIES, queueName } from "../../domain/jobs/job_row.ts";
-import { unique, uniqueFor, uniqueKey } from "../../domain/jobs/unique_jobs.ts";
+import { JOB_STATUSES, JOB_TYPES, PRIORITIES } from "../../domain/jobs/job_row.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
-import {
-  enumName,
-  optionalText,
-  orNull,
-  orReset,
-  orUndefined,
-  requiredText,
-  uuid,
-  withDefault,
-} from "../../domain/shared/shapes.ts";
-import { bulkRequest, bulkResponseOf } from "../shared/bulk.ts";
+import { enumName, uuid } from "../../domain/shared/shapes.ts";
 import type { Call } from "../shared/call.ts";
 import { queryBoolean, queryInstant } from "../shared/validation.ts";
 
 export const status = enumName(JOB_STATUSES);
-const type = enumName(JOB_TYPES);
-const priority = enumName(PRIORITIES);
 /** Tenant filter of lists, statistics and bulk changes. */
 export const ofTenant = {
   tenantId: uuid.optional().describe("Filter for system administrators"),
@@ -31,8 +17,8 @@ export const ofTenants = {
 };
 /** Filters of lists and counts of jobs, besides the status and those of `furtherJobFilters`. */
 export const jobFilters = {
-  type: type.optional(),
-  priority: priority.optional(),
+  type: enumName(JOB_TYPES).optional(),
+  priority: enumName(PRIORITIES).optional(),
   queue: z.string().max(100).optional(),
   searchTerm: z.string().max(200).trim().optional(),
 };
@@ -53,59 +39,6 @@ export const furtherJobFilters = {
   traceId: z.string().toLowerCase().regex(/^[0-9a-f]{32}$/, "expected 32 hexadecimal digits").optional()
     .describe("W3C trace id of the request that enqueued the jobs"),
 };
-export const BulkEnqueueRequest = bulkRequest.meta({
-  id: "BulkEnqueueRequest",
-  description: "Each item is an EnqueueJobRequest",
-});
-
-export const BulkEnqueueResponse = bulkResponseOf(JobSummary).extend({
-  duplicates: z.array(z.int()).describe(
-    "Indexes of the items whose key another job holds; their result is that job",
-  ),
-}).meta({ id: "BulkEnqueueResponse" });
-
-const count = z.int();
-
-export const PauseRequest = z.object({ reason: optionalText(500) }).meta({ id: "PauseJobsRequest" });
-
-export const JobStatusCountsDto = z.object({
-  statuses: z.array(z.object({ status: z.enum(JOB_STATUSES), count })),
-}).meta({ id: "JobStatusCountsDto", description: "Exact counts by status, without zero counts" });
-
-export const NextRunsDto = z.object({ nextRuns: z.array(z.iso.datetime()) })
-  .meta({ id: "NextRunsDto", description: "The next due times of a schedule, soonest first" });
-
-const schedule = {
-  cronExpression: requiredText(200),
-  timeZoneId: requiredText(100),
-};
-
-export const CreateRecurringJobRequest = z.object({
-  jobId: z.string().regex(
-    /^(?!\.\.?$)[A-Za-z0-9._:-]{1,100}$/, // a URL cannot contain `.` and `..` as a segment
-    "expected 1 to 100 of A-Z, a-z, 0-9, dot, underscore, colon and dash, other than . and ..",
-  ),
-  jobTypeName: requiredText(200),
-  ...schedule,
-  timeZoneId: withDefault(schedule.timeZoneId, "UTC"),
-  queue: withDefault(queueName, "default"),
-  serializedArgs: withDefault(serializedArgs, "{}"),
-  argsTypeName: orNull(z.string().max(200)),
-  ...unique,
-}).meta({ id: "CreateRecurringJobRequest" });
-
-export const UpdateRecurringJobRequest = z.object({
-  cronExpression: orUndefined(schedule.cronExpression),
-  timeZoneId: orReset(schedule.timeZoneId, "UTC"),
-  queue: orReset(queueName, "default"),
-  serializedArgs: orReset(serializedArgs, "{}"),
-  argsTypeName: z.string().max(200).nullish(),
-  uniqueKey: uniqueKey.nullish(),
-  uniqueFor: uniqueFor.nullish(),
-}).meta({
-  id: "UpdateRecurringJobRequest",
-  description: "Omitted members keep their values; null sets the default of the creation",
-});
 
 /**
  * Checks job arguments for unknown members, like a body. Skips types that callers cannot enqueue; the domain refuses them.

@@ -3,10 +3,10 @@ import { isAnyPaused } from "../../domain/jobs/limits/pauses.ts";
 import { invalid } from "../../domain/problems/problem.ts";
 import { inServedTenantsOrService } from "../../domain/rights/checks.ts";
 import { queueName } from "../../domain/jobs/job_row.ts";
-import { claimWork } from "../../domain/jobs/remote/claim_work.ts";
-import { renewWork } from "../../domain/jobs/remote/heartbeat.ts";
+import { claimWork, WorkItem } from "../../domain/jobs/remote/claim_work.ts";
+import { BeatAnswer, renewWork } from "../../domain/jobs/remote/heartbeat.ts";
 import { JOB_TYPE_NAME, JOB_TYPE_NAME_EXPECTED } from "../../domain/jobs/types/declared_types.ts";
-import { settleWork, WORK_OUTCOMES } from "../../domain/jobs/remote/settle_work.ts";
+import { settleWork, WORK_OUTCOMES, WorkAnswer } from "../../domain/jobs/remote/settle_work.ts";
 import { ok } from "../shared/answer.ts";
 import { callerOf } from "../shared/caller_of.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
@@ -24,7 +24,6 @@ const MAX_JOBS = 1_000;
 const MAX_PROGRAM_CHARACTERS = 200;
 const LONGEST_DELAY_SECONDS = 30 * 24 * 3600;
 
-const timestamp = z.iso.datetime();
 const encoder = new TextEncoder();
 const bytesOf = (text: string): number => encoder.encode(text).length;
 const text = (bytes: number) =>
@@ -88,39 +87,15 @@ function outputOf(value: unknown, index: number): string | null {
 
 const ClaimResponse = z.object({
   leaseSeconds: z.int().describe("A job without a heartbeat or settlement for this long is lost"),
-  jobs: z.array(
-    z.object({
-      jobId: z.guid(),
-      attempt: z.int().describe("Names this attempt in heartbeats and settlements"),
-      jobTypeName: z.string(),
-      tenantId: z.guid().nullable(),
-      args: z.unknown(),
-      attempts: z.int().describe("Failed attempts that count against maxRetries"),
-      maxRetries: z.int(),
-      leaseUntil: timestamp,
-      deadline: timestamp.describe("When the attempt times out"),
-      traceparent: z.string().nullable(),
-    }).meta({ id: "WorkItemDto" }),
-  ),
+  jobs: z.array(WorkItem),
 }).meta({ id: "ClaimWorkResponse" });
 
 const HeartbeatResponse = z.object({
-  jobs: z.array(z.object({
-    jobId: z.guid(),
-    attempt: z.int(),
-    state: z.enum(["held", "lost", "cancel"]),
-    leaseUntil: timestamp.nullable().describe("Null: lost"),
-  })),
+  jobs: z.array(BeatAnswer),
   drain: z.boolean().describe("True: claim no further jobs here for now"),
 }).meta({ id: "HeartbeatResponse" });
 
-const SettleResponse = z.object({
-  jobs: z.array(z.object({
-    jobId: z.guid(),
-    attempt: z.int(),
-    result: z.enum(["settled", "lost", "conflict"]),
-  })),
-}).meta({ id: "SettleWorkResponse" });
+const SettleResponse = z.object({ jobs: z.array(WorkAnswer) }).meta({ id: "SettleWorkResponse" });
 
 /** The program of a worker: product and version of its User-Agent. */
 const programOf = ({ headers }: Request): string | null =>

@@ -33,13 +33,6 @@ export async function readIndex(folder: string): Promise<IndexedObject[]> {
   return text.split("\n").filter((line) => line !== "").map((line) => JSON.parse(line));
 }
 
-/** Arguments of backup and restore. */
-interface BackupArguments {
-  folder: string;
-  withObjects: boolean;
-  databaseUrl: string;
-}
-
 const NO_DATABASE =
   "DATABASE_URL is missing. In development, the database and the bucket are embedded and stored in DATA_DIR " +
   "(.data): stop the service and copy that folder.";
@@ -47,7 +40,7 @@ const NO_DATABASE =
 /** Runs backup or restore with its arguments. */
 export const runBackupScript = (
   help: string,
-  run: (given: BackupArguments) => Promise<number>,
+  run: (given: { folder: string; withObjects: boolean; databaseUrl: string }) => Promise<number>,
 ): Promise<void> =>
   runScript({
     help,

@@ -1,6 +1,7 @@
 // The real service for the tests of a product: with an embedded Postgres, and a clock, jobs and an outbox in the test's hands.
 import { setTimeout as pause } from "node:timers/promises";
 import { Parser } from "htmlparser2";
+import type { JobRow } from "../../domain/jobs/job_row.ts";
 import { finishDirectMessages } from "../../domain/notifications/sending/direct.ts";
 import type { Clock } from "../../infra/clock.ts";
 import { processEnv, readConfig } from "../../infra/config.ts";
@@ -25,13 +26,7 @@ const UNTAKEN_MS = 2_000;
 /** Running jobs are awaited for this time. */
 const RUNNING_MS = 60_000;
 
-export interface JobState {
-  id: string;
-  jobTypeName: string;
-  status: string;
-  attempts: number;
-  lastError: string | null;
-}
+export type JobState = Pick<JobRow, "id" | "jobTypeName" | "status" | "attempts" | "lastError">;
 
 export interface Drained {
   /** Jobs that have succeeded since the last call, without the service's own recurring ones. */

@@ -37,7 +37,12 @@ function kindOf({ kind, series }: ChartData): ChartData["kind"] {
 
 /** Draws a chart into a frame. A chart without values shows a text that there are none. */
 export function drawChart(data: ChartData, frame: Frame): Drawing {
-  if (!hasValues(data)) return emptyDrawing(data, frame);
+  if (!hasValues(data)) {
+    const { fontSize, width } = frame;
+    const text = fitText(data.words.noData, width, frame);
+    const shapes = [textShape(text, [0, fontSize * 1.4], fontSize, { fill: "soft" })];
+    return { width, height: fontSize * 2, shapes };
+  }
   const drawn = drawnChart(data);
   if (drawn.kind === "line") return drawLines(drawn, frame);
   return drawn.kind === "pie" ? drawPie(drawn, frame) : drawBars(drawn, frame);
@@ -59,16 +64,6 @@ function withOthers(data: ChartData, max: number): ChartData {
       name,
       values: [...values.slice(0, kept), others[i] ?? 0],
     })),
-  };
-}
-
-function emptyDrawing({ words }: ChartData, frame: Frame): Drawing {
-  const { fontSize, width } = frame;
-  const text = fitText(words.noData, width, frame);
-  return {
-    width,
-    height: fontSize * 2,
-    shapes: [textShape(text, [0, fontSize * 1.4], fontSize, { fill: "soft" })],
   };
 }
 
@@ -306,7 +301,10 @@ function drawLines(data: ChartData, frame: Frame): Drawing {
     }
   }
   const height = top + plot + axis + note;
-  if (note > 0) shapes.push(omittedText(data, height - fontSize * 0.4, fontSize));
+  if (note > 0) {
+    const shown = data.words.shown(labels.length, labels.length + omitted);
+    shapes.push(textShape(shown, [0, height - fontSize * 0.4], small, { fill: "soft" }));
+  }
   return { width, height, shapes };
 }
 
@@ -347,15 +345,6 @@ function labelsBelow(labels: string[], { x, y, step, width, small, frame }: Labe
     return [textShape(text, [middle, y], small, { anchor: "middle", fill: "soft" })];
   });
 }
-
-/** The text that says how many values of the chart are shown. */
-const omittedText = ({ labels, omitted, words }: ChartData, y: number, fontSize: number): Shape =>
-  textShape(
-    words.shown(labels.length, labels.length + omitted),
-    [0, y],
-    fontSize * 0.85,
-    { fill: "soft" },
-  );
 
 /** Draws the names of the series above a chart, in as many lines as they need. @returns their shapes and height */
 function drawLegend(names: string[], frame: Frame): { shapes: Shape[]; height: number } {

@@ -23,18 +23,11 @@ export type BatchStatus = typeof BATCH_STATUSES[number];
 export type BatchContinuation = Omit<NewJob, "scheduledAt"> & { scheduledAt: string | null };
 
 /** A row of `job_batches`, with the number of jobs by status. */
-export interface BatchRow {
-  id: string;
-  tenantId: string | null;
-  name: string | null;
-  status: BatchStatus;
+export interface BatchRow extends Omit<JobBatch, "totalJobs" | "counts" | "onAllSucceeded" | "onAnyFailed"> {
   onAllSucceeded: BatchContinuation | null;
   onAnyFailed: BatchContinuation | null;
   onAllSucceededJobId: string | null;
   onAnyFailedJobId: string | null;
-  createdBy: string | null;
-  createdAt: Date;
-  endedAt: Date | null;
   counts: Partial<Record<JobStatus, number>> | null;
 }
 

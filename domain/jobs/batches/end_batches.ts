@@ -79,13 +79,6 @@ export async function writeBatchEnds(tx: Tx, ends: BatchEnd[]): Promise<SettledJ
     returning id, status, attempts, greatest(extract(epoch from due_at - now()) * 1000, 0)::float8 as due_in_ms`;
 }
 
-/** The batches whose end a process did not write because it crashed. */
-async function findStrandedBatches(q: Sql): Promise<string[]> {
-  const rows = await q<{ id: string }[]>`
-    select b.id from job_batches b where ${isDecided(q)} limit ${STRANDED_AT_ONCE}`;
-  return rows.map(({ id }) => id);
-}
-
 /** Returns the jobs that have ended and have continuations or a batch. */
 export const awaitedJobs = <J extends EndedJob>(jobs: J[]): J[] =>
   jobs.filter((job) =>
@@ -118,7 +111,9 @@ export function wakeForChanged(p: Pick<Platform, "wakeUps" | "clock">, tx: Tx, j
 export async function followStrandedJobs(sql: Sql): Promise<number> {
   return await transact(sql, async (tx) => {
     const released = await followEndedJobs(tx, await findStrandedParents(tx));
-    const enqueued = await endBatches(tx, await findStrandedBatches(tx));
+    const batches = await tx<{ id: string }[]>`
+      select b.id from job_batches b where ${isDecided(tx)} limit ${STRANDED_AT_ONCE}`;
+    const enqueued = await endBatches(tx, batches.map(({ id }) => id));
     return released.length + enqueued.length;
   });
 }

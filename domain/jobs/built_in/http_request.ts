@@ -6,7 +6,7 @@ import { signatureHeaders } from "../../../infra/http_out/webhook_signature.ts";
 import { traceparent } from "../../../infra/telemetry/tracing.ts";
 import { cutText, firstBytes } from "../../shared/cut_text.ts";
 import { enumName } from "../../shared/shapes.ts";
-import { defineJob, type JobType, PermanentJobFailure, type SecretArg } from "../job_type.ts";
+import { defineJob, type JobType, PermanentJobFailure } from "../job_type.ts";
 import { hideSecrets } from "../types/secret_args.ts";
 
 /** Characters of the response body kept as the job's output; well below the limit of an output. */
@@ -30,19 +30,17 @@ const Args = z.object({
   signingSecret: z.string().regex(SIGNING_SECRET, SIGNING_SECRET_EXPECTED).nullish(),
 });
 
-const secretArgs = [
-  { path: "headers.*", except: ["content-type", "accept"] },
-  { path: "url", part: "userinfo" },
-  { path: "signingSecret" },
-] as const satisfies SecretArg[];
-
 /** Calls a URL. An unexpected status is a failure and is retried; an address that is not allowed is not retried. */
 export const httpRequest: JobType<z.output<typeof Args>> = defineJob({
   name: "steward.http-request",
   args: Args,
   exposed: true,
   permission: "run:http-requests",
-  secretArgs,
+  secretArgs: [
+    { path: "headers.*", except: ["content-type", "accept"] },
+    { path: "url", part: "userinfo" },
+    { path: "signingSecret" },
+  ],
   receiver: (args) => originOf((args as { url?: unknown } | null)?.url),
   timeoutMs: LONGEST_SECONDS * 1000,
   places: 1 / 8,

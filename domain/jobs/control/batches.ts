@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { afterCommit, mainPool, type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { afterCommit, mainPool, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { invalid, Problem, problem } from "../../problems/problem.ts";
 import { BULK_LIMIT, wholeRequestProblem } from "../../shared/bulk.ts";
@@ -75,16 +75,17 @@ export async function addToBatch(
     if (jobs.length > 0) await insertInBatch({ ...p, sql: tx }, tx, caller, id, jobs);
     if (o.close) {
       await tx`update job_batches set status = 'Running' where id = ${id} and status = 'Open'`;
-      afterCommit(tx, () => endIfDone(p, mainPool(tx), id));
+      // Its last job may have ended before. A separate transaction, so that it sees all ends.
+      afterCommit(
+        tx,
+        () =>
+          transact(mainPool(tx), async (later) => wakeForChanged(p, later, await endBatches(later, [id]))),
+      );
     }
     await auditBatch(tx, caller, "addJobs", id, { jobs: jobs.length, close: o.close });
     return await readBatch(tx, { everything: true }, id);
   });
 }
-
-/** Ends a batch that was closed after its last job had ended. A separate transaction, so that it sees all ends. */
-const endIfDone = (p: BatchPlatform, pool: Sql, id: string) =>
-  transact(pool, async (tx) => wakeForChanged(p, tx, await endBatches(tx, [id])));
 
 async function insertInBatch(
   p: BatchPlatform,

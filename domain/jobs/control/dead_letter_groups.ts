@@ -5,7 +5,7 @@ import { problem } from "../../problems/problem.ts";
 import { passOver } from "../../shared/batches.ts";
 import { countRows, pageOf } from "../../shared/lists.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
-import { time } from "../../shared/shapes.ts";
+import { instant, orNull, time } from "../../shared/shapes.ts";
 import { requireVersion } from "../../shared/version.ts";
 import { deadLetterVersion, readDeadLetter } from "../lists/dead_letter_list.ts";
 import type { JobPlatform } from "../platform.ts";
@@ -70,15 +70,14 @@ const oneOf = (q: Sql, reach: JobReach, direction: "asc" | "desc") =>
   )`;
 
 /** The filter of dead letters to retry or purge; null members match all. Dead letters already retried never match. */
-interface DeadLetterFilter {
-  jobTypeName: string | null;
-  /** The `errorPattern` of a group. */
-  errorPattern: string | null;
-  /** Text that the error message contains, in any letter case. */
-  errorContains: string | null;
-  failedFrom: Date | null;
-  failedTo: Date | null;
-}
+export const DeadLetterFilter = z.object({
+  jobTypeName: orNull(z.string().max(200)),
+  errorPattern: orNull(z.string().max(600)), // 300 characters of at most two UTF-16 code units each
+  errorContains: orNull(z.string().min(1).max(500)),
+  failedFrom: orNull(instant),
+  failedTo: orNull(instant),
+});
+type DeadLetterFilter = z.output<typeof DeadLetterFilter>;
 
 /**
  * Retries every dead letter that matches at the time of the call, one transaction per batch. `dryRun` only counts.

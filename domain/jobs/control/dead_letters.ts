@@ -3,11 +3,19 @@ import { recordAudit } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
 import { newId } from "../../shared/ids.ts";
 import { argsAndLimits, insertJobs } from "../enqueue.ts";
-import { ENDED, type JobSummary, jobSummary, lockJob, PRIORITIES, readJob } from "../job_row.ts";
+import {
+  ENDED,
+  type JobSummary,
+  jobSummary,
+  type LockedJob,
+  lockJob,
+  PRIORITIES,
+  readJob,
+} from "../job_row.ts";
 import { isForCreator } from "../job_type.ts";
 import type { JobPlatform } from "../platform.ts";
 import { auditActor, type JobActor, jobReach, within } from "../reach.ts";
-import { noSuchDeadLetter } from "../lists/dead_letter_list.ts";
+import { type DeadLetter, noSuchDeadLetter } from "../lists/dead_letter_list.ts";
 import { findJobTypes, findTypesOf } from "../types/find_job_types.ts";
 import { releaseKeys } from "../unique_jobs.ts";
 import {
@@ -34,7 +42,7 @@ export async function retryDeadLetter(
 ): Promise<JobSummary> {
   return await transact(p.sql, async (tx) => {
     const [entry] = await tx<
-      { retriedJobId: string | null; tenantId: string | null; jobTypeName: string; serializedArgs: string }[]
+      Pick<DeadLetter, "retriedJobId" | "tenantId" | "jobTypeName" | "serializedArgs">[]
     >`
       select retried_job_id, tenant_id, job_type_name, serialized_args from dead_letter_jobs
       where id = ${id} and ${within(tx, jobReach(caller))} for update`;
@@ -74,21 +82,11 @@ export async function reenqueueLocked(
   changedArgs: string | null = null,
 ): Promise<{ retriedJobIds: string[]; holders: string[] }> {
   const entries = await tx<
-    {
-      id: string;
-      jobId: string;
-      tenantId: string | null;
-      jobTypeName: string;
-      queue: string;
-      serializedArgs: string;
-      argsTypeName: string | null;
-      priority: number | null;
-      maxRetries: number | null;
-      limitKey: string | null;
-      uniqueKey: string | null;
-      uniqueSeconds: number | null;
-      createdBy: string | null;
-    }[]
+    (
+      & Pick<DeadLetter, "id" | "jobId" | "tenantId" | "jobTypeName" | "queue" | "serializedArgs">
+      & Pick<LockedJob, "argsTypeName" | "uniqueKey" | "uniqueSeconds" | "createdBy">
+      & { priority: number | null; maxRetries: number | null; limitKey: string | null }
+    )[]
   >`
     select d.id, d.job_id, d.tenant_id, d.job_type_name, d.queue, d.serialized_args, j.args_type_name, j.priority, j.max_retries,
       j.limit_key, j.unique_key, j.unique_seconds, j.created_by

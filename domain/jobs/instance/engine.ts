@@ -140,28 +140,20 @@ export async function startJobEngine(
 const LINES_PER_SECOND = 20;
 const SECOND_MS = 1_000;
 
-/** A kind of failure in the current second. */
-interface Kind {
-  outcome: "Failed" | "DeadLettered";
-  level: "info" | "warn";
-  message: string;
-  summary: string;
-  count: number;
-}
-
 /** Writes a log line for each failed attempt and each dead-lettered job, with a limit per second. */
 export class FailureLog {
-  readonly #kinds: Kind[] = [
+  /** The kinds of failures, with their numbers in the current second. */
+  readonly #kinds = [
     {
       outcome: "Failed",
-      level: "info",
+      level: "info" as const,
       message: "a job attempt failed; the job is retried",
       summary: "further failed attempts of jobs were left out of the log",
       count: 0,
     },
     {
       outcome: "DeadLettered",
-      level: "warn",
+      level: "warn" as const,
       message: "a job was dead-lettered",
       summary: "further dead-lettered jobs were left out of the log",
       count: 0,
@@ -250,18 +242,14 @@ const FOLD_EVERY_MS = 1_000;
  */
 const FOLD_REST_FACTOR = 5;
 
-/** Regular maintenance of the jobs tables. */
-interface Upkeep {
-  /** Folds all counters and finishes what a crashed process left undone. Called once a minute. */
-  sweep(): Promise<void>;
-  stop(): Promise<void>;
-}
-
-/** Folds the job counters every second if enough deltas wait, less often if that takes long; `sweep` does the rest. */
+/**
+ * Folds the job counters every second if enough deltas wait, less often if that takes long. `sweep`, called once a minute,
+ * folds all counters and finishes what a crashed process left undone.
+ */
 function startUpkeep(
   p: Pick<JobPlatform, "sql" | "wakeUps" | "jobTypes" | "clock" | "log">,
   leaseSeconds: number,
-): Upkeep {
+): { sweep(): Promise<void>; stop(): Promise<void> } {
   let stopping = false;
   let work: Promise<unknown> = Promise.resolve();
 

@@ -8,13 +8,10 @@ export interface PauseTarget {
   name: string;
 }
 
-/** A paused job type; `tenantId` null: for all tenants. */
-export interface PausedType {
-  name: string;
-  tenantId: string | null;
-}
-
+/** A pause; `tenantId` null: for all tenants. */
 type PauseRow = PauseTarget & { tenantId: string | null };
+/** A paused job type. */
+export type PausedType = Omit<PauseRow, "kind">;
 
 const keyOf = (kind: PauseTarget["kind"], name: string, tenantId: string | null) =>
   `${kind} ${name} ${tenantId ?? "*"}`;

@@ -206,18 +206,6 @@ async function releaseFrom(
   return new Map(rows.map(({ bucket, ...counts }) => [bucket, counts]));
 }
 
-/** Deletes full buckets for which no job waits. A bucket without a row is full. */
-async function deleteFullBuckets(sql: Sql): Promise<void> {
-  await sql`delete from job_buckets where next_at is null and full_at < now() - interval '1 minute'`;
-}
-
-/** Time until the next bucket with waiting jobs is due, in ms; null: no job waits. */
-async function nextReleaseInMs(q: Sql): Promise<number | null> {
-  const [row] = await q<{ ms: number | null }[]>`
-    select extract(epoch from min(next_at) - clock_timestamp())::float8 * 1000 as ms from job_buckets`;
-  return row?.ms ?? null;
-}
-
 /** True if a declared type has a rate limit, or jobs with a bucket are left. */
 async function hasLimitedJobs(q: Sql): Promise<boolean> {
   const [row] = await q<{ has: boolean }[]>`
@@ -225,8 +213,6 @@ async function hasLimitedJobs(q: Sql): Promise<boolean> {
       or exists (select from job_buckets) or exists (select from job_bucket_events) as has`;
   return row?.has ?? false;
 }
-
-type ReleaserPlatform = Pick<JobPlatform, "sql" | "jobTypes" | "wakeUps" | "clock" | "log">;
 
 const LONGEST_TIMER_MS = 60_000;
 /** Pause while another instance has locked the buckets that are due. */
@@ -244,7 +230,10 @@ export class RateReleaser {
   #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #poll: ReturnType<typeof setInterval>;
 
-  constructor(private readonly p: ReleaserPlatform, pollMs: number) {
+  constructor(
+    private readonly p: Pick<JobPlatform, "sql" | "jobTypes" | "wakeUps" | "clock" | "log">,
+    pollMs: number,
+  ) {
     subscribeToChanges(mainPool(p.sql), "job types", () => void this.check());
     this.#poll = setInterval(() => void this.check(), pollMs);
     void this.check();
@@ -268,8 +257,12 @@ export class RateReleaser {
     this.#working ??= this.#work().finally(() => this.#working = null);
   }
 
+  /** Deletes full buckets for which no job waits. */
   async sweep(): Promise<void> {
-    if (this.#isActive) await deleteFullBuckets(this.p.sql);
+    if (!this.#isActive) return;
+    // A bucket without a row is full.
+    await this.p.sql`
+      delete from job_buckets where next_at is null and full_at < now() - interval '1 minute'`;
   }
 
   async stop(): Promise<void> {
@@ -290,8 +283,10 @@ export class RateReleaser {
         if (mayHaveMore) this.#isWoken = true;
         if (released > 0) p.wakeUps.at(p.clock.now());
       }
-      const inMs = await nextReleaseInMs(p.sql);
-      if (inMs !== null) this.#wakeIn(inMs > 0 ? inMs : LOCKED_MS);
+      // The next bucket with waiting jobs; null: no job waits.
+      const [next] = await p.sql<{ inMs: number | null }[]>`
+        select extract(epoch from min(next_at) - clock_timestamp())::float8 * 1000 as in_ms from job_buckets`;
+      if (next && next.inMs !== null) this.#wakeIn(next.inMs > 0 ? next.inMs : LOCKED_MS);
     } catch (error) {
       if (!this.#isStopped) p.log.warn("jobs with a rate limit could not be released; retrying", { error });
     }

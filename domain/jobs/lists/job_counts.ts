@@ -19,8 +19,6 @@ import {
   onlyKeyOf,
 } from "./job_filters.ts";
 
-type Dimension = "status" | "priority";
-
 /** Number of matching jobs, and of all jobs within reach. Large counts of rows are cached for a second. */
 export async function countJobs(
   q: Sql,
@@ -39,11 +37,13 @@ export async function countJobsBy(
   q: Sql,
   reach: JobReach,
   filters: FoundFilters,
-  dimension: Dimension,
+  dimension: "status" | "priority",
 ): Promise<{ key: JobStatus | number; n: number }[]> {
   if (!hasRowFilters(filters)) return await countFromBy(q, reach, filters, dimension);
   if (dimension === "status" && areCountedByCreation(reach, filters)) {
-    return await countCreatedByStatus(q, reach, filters);
+    return await q<{ key: JobStatus; n: number }[]>`
+      select status as key, sum(n)::bigint as n from ${created(q, reach, filters)} counted
+      where ${matchingCounted(q, filters)} group by status having sum(n) > 0 order by status`;
   }
   return await q<{ key: JobStatus | number; n: number }[]>`
     select ${q(dimension)} as key, count(*) as n from jobs where ${rowsOf(q, reach, filters)}
@@ -57,7 +57,12 @@ async function countMatching(
   filters: FoundFilters,
   total: number,
 ): Promise<number> {
-  if (areCountedByCreation(reach, filters)) return await countCreated(q, reach, filters);
+  if (areCountedByCreation(reach, filters)) {
+    const [row] = await q<{ n: number }[]>`
+      select coalesce(sum(n), 0)::bigint as n from ${created(q, reach, filters)} counted
+      where ${matchingCounted(q, filters)}`;
+    return row?.n ?? 0;
+  }
   const key = onlyKeyOf(filters);
   if (key) return await countRows(q, jobsWithKey(q, reach, filters, key));
   if (!hasOnlyTimes(filters) || await shareWithin(q, reach, filters) < 1 / 2) {
@@ -94,25 +99,6 @@ function areCountedByCreation(reach: JobReach, filters: FoundFilters): boolean {
   const ofEverything = [queue, jobTypeName, searchTerm, withoutTypes];
   return hasOnlyTimes(filters) && type === undefined && priority === undefined &&
     (reach.everything || ofEverything.every((filter) => filter === undefined));
-}
-
-/** Exact number of matching jobs, if `areCountedByCreation`. */
-async function countCreated(q: Sql, reach: JobReach, filters: FoundFilters): Promise<number> {
-  const [row] = await q<{ n: number }[]>`
-    select coalesce(sum(n), 0)::bigint as n from ${created(q, reach, filters)} counted
-    where ${matchingCounted(q, filters)}`;
-  return row?.n ?? 0;
-}
-
-/** Exact number of matching jobs of each status that has some, if `areCountedByCreation`. Sorted by the stored value. */
-async function countCreatedByStatus(
-  q: Sql,
-  reach: JobReach,
-  filters: FoundFilters,
-): Promise<{ key: JobStatus; n: number }[]> {
-  return await q<{ key: JobStatus; n: number }[]>`
-    select status as key, sum(n)::bigint as n from ${created(q, reach, filters)} counted
-    where ${matchingCounted(q, filters)} group by status having sum(n) > 0 order by status`;
 }
 
 /**

@@ -115,14 +115,11 @@ export async function listExecutions(
     order by page.attempt_number desc`;
   const items = rows.filter((row) => row.jobId !== null).map(({ total: _, ...row }) => ({
     ...row,
-    id: executionId(jobId, row.attemptNumber),
+    id: v5(String(row.attemptNumber), jobId), // stays the same when the attempt ends
     durationMs: row.durationMs === null ? null : Math.round(row.durationMs * 1000) / 1000,
   }));
   return pagedResult(items, rows[0]?.total ?? 0, page);
 }
-
-/** Id of an execution, derived from the job id and the attempt number, so it is the same while it runs and after. */
-const executionId = (jobId: string, attemptNumber: number): string => v5(String(attemptNumber), jobId);
 
 /** A log line of an attempt. */
 export const JobLogLine = z.object({

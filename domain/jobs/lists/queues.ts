@@ -7,7 +7,7 @@ import { countScope, type JobReach, within } from "../reach.ts";
 import { readUsableNames, readUsableTypes } from "../types/declared_types.ts";
 import { time } from "../../shared/shapes.ts";
 import type { AnyJobType } from "../job_type.ts";
-import type { DeclaredJobType } from "../types/find_job_types.ts";
+import { ShownRateLimit } from "../types/find_job_types.ts";
 import { MARK, searchablePaths } from "../searchable_args.ts";
 
 /** Up to this many waiting jobs are all read. Of more, the first one of each lane and priority is. */
@@ -141,7 +141,7 @@ export const ExposedJobType = z.object({
   maxRetries: z.int(),
   // Null: no limit.
   concurrency: z.int().nullable().describe("Maximum number that run at once in the whole service"),
-  rateLimit: z.object({ count: z.int(), perSeconds: z.int(), key: z.string().nullable() }).nullable(),
+  rateLimit: ShownRateLimit.nullable(),
   // Null: its jobs start.
   pause: Pause.nullable(),
 }).meta({ id: "JobTypeDto", description: "A job type callers may enqueue" });
@@ -157,21 +157,21 @@ export async function describeJobTypes(
 ): Promise<ExposedJobType[]> {
   const pauses = await readPauses(sql, tenantId, "type");
   const own = jobTypes.exposedNames().flatMap((name) => jobTypes.get(name) ?? []).map(describe);
-  const declared = (await readUsableTypes(sql, tenantId)).filter(({ name }) => !jobTypes.get(name));
-  return [...own, ...declared.map(describeDeclared)].sort((a, b) => a.name < b.name ? -1 : 1)
+  const declared = (await readUsableTypes(sql, tenantId)).filter(({ name }) => !jobTypes.get(name)).map(
+    ({ name, argsSchema, timeoutSeconds, maxRetries, concurrency, rateLimit }): Described => ({
+      name,
+      argsSchema: argsSchema ?? {},
+      timeoutMs: timeoutSeconds * 1000,
+      maxRetries,
+      concurrency,
+      rateLimit,
+    }),
+  );
+  return [...own, ...declared].sort((a, b) => a.name < b.name ? -1 : 1)
     .map((type) => ({ ...type, pause: pauses.get(type.name) ?? null }));
 }
 
 type Described = Omit<ExposedJobType, "pause">;
-
-const describeDeclared = (type: DeclaredJobType): Described => ({
-  name: type.name,
-  argsSchema: type.argsSchema ?? {},
-  timeoutMs: type.timeoutSeconds * 1000,
-  maxRetries: type.maxRetries,
-  concurrency: type.concurrency,
-  rateLimit: type.rateLimit,
-});
 
 const described = new WeakMap<AnyJobType, Described>();
 

@@ -1,5 +1,6 @@
 import { lockNamed, NAMED_LOCKS } from "../../../infra/postgres/advisory_locks.ts";
 import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
+import type { ClaimedJob } from "../engine/claim.ts";
 import type { DueLane } from "../engine/due_lanes.ts";
 import { agesByPriority, type LaneFloors, sinceFloor } from "../engine/lane_floors.ts";
 import { GIVEN_BACK } from "../engine/settle.ts";
@@ -8,17 +9,10 @@ import { GIVEN_BACK } from "../engine/settle.ts";
 const ANSWER_BYTES = 4 * 1024 * 1024;
 
 /** A job that a remote worker has claimed. */
-export interface ClaimedWork {
-  id: string;
-  attempts: number;
-  jobTypeName: string;
-  tenantId: string | null;
-  serializedArgs: string;
-  failures: number;
-  maxRetries: number;
+export interface ClaimedWork
+  extends Omit<ClaimedJob, "createdBy" | "outageMs" | "waitedMs" | "lostLeases" | "type"> {
   leaseUntil: Date;
   deadline: Date;
-  traceId: string | null;
 }
 
 /** A poll that jobs are claimed for. */

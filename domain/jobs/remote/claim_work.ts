@@ -1,42 +1,37 @@
 import { isDeepStrictEqual } from "node:util";
 import { v5 } from "uuid";
+import { z } from "zod";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { traceparent } from "../../../infra/telemetry/tracing.ts";
 import { invalid, problem } from "../../problems/problem.ts";
 import { type Caller, principalId } from "../../rights/caller.ts";
 import { parseOrText } from "../../shared/exact_json.ts";
+import { time } from "../../shared/shapes.ts";
 import type { RemoteWorkPlatform } from "./platform.ts";
 import { type ClaimedWork, findClaimedOnce, giveBackClaimed } from "./claim_slots.ts";
 import { type NamedRow, readRowsNamed, typeIn } from "../types/find_job_types.ts";
 import { type Served, serves, tenantsServed } from "./served.ts";
+import type { WorkRequest } from "./work_polls.ts";
 
 /** A claim as a caller requests it. */
-export interface ClaimRequest {
-  types: string[];
-  queues: string[] | null;
-  max: number;
-  waitSeconds: number;
-  /** Name of the worker. */
-  worker: string;
-  /** Product and version of the worker, as in a User-Agent; null: it did not say. */
-  program: string | null;
-  requestId: string | null;
-}
+type ClaimRequest =
+  & Pick<WorkRequest, "types" | "queues" | "max" | "worker" | "program" | "requestId">
+  & { waitSeconds: number };
 
 /** A claimed job as its worker sees it. */
-export interface WorkItem {
-  jobId: string;
-  attempt: number;
-  jobTypeName: string;
-  tenantId: string | null;
-  args: unknown;
-  /** Failed attempts that count against `maxRetries`. */
-  attempts: number;
-  maxRetries: number;
-  leaseUntil: Date;
-  deadline: Date;
-  traceparent: string | null;
-}
+export const WorkItem = z.object({
+  jobId: z.guid(),
+  attempt: z.int().describe("Names this attempt in heartbeats and settlements"),
+  jobTypeName: z.string(),
+  tenantId: z.guid().nullable(),
+  args: z.unknown(),
+  attempts: z.int().describe("Failed attempts that count against maxRetries"),
+  maxRetries: z.int(),
+  leaseUntil: time,
+  deadline: time.describe("When the attempt times out"),
+  traceparent: z.string().nullable(),
+}).meta({ id: "WorkItemDto" });
+export type WorkItem = z.output<typeof WorkItem>;
 
 type ClaimPlatform = Pick<RemoteWorkPlatform, "sql" | "workPolls">;
 
@@ -68,7 +63,18 @@ export async function claimWork(
   }
   const isOld = performance.now() - since > AUTHENTICATED_MS;
   const jobs = isOld && found.length > 0 ? await stillServed(p, found, served, o.renew) : found;
-  return jobs.map(workItem);
+  return jobs.map((job) => ({
+    jobId: job.id,
+    attempt: job.attempts,
+    jobTypeName: job.jobTypeName,
+    tenantId: job.tenantId,
+    args: parseOrText(job.serializedArgs),
+    attempts: job.failures,
+    maxRetries: job.maxRetries,
+    leaseUntil: job.leaseUntil,
+    deadline: job.deadline,
+    traceparent: job.traceId && traceparent(job.traceId),
+  }));
 }
 
 /**
@@ -89,19 +95,6 @@ async function stillServed(
   }
   return isSame ? jobs : [];
 }
-
-const workItem = (job: ClaimedWork): WorkItem => ({
-  jobId: job.id,
-  attempt: job.attempts,
-  jobTypeName: job.jobTypeName,
-  tenantId: job.tenantId,
-  args: parseOrText(job.serializedArgs),
-  attempts: job.failures,
-  maxRetries: job.maxRetries,
-  leaseUntil: job.leaseUntil,
-  deadline: job.deadline,
-  traceparent: job.traceId && traceparent(job.traceId),
-});
 
 async function requireClaimable(
   q: Sql,

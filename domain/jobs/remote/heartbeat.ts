@@ -1,3 +1,4 @@
+import { z } from "zod";
 import { createLog } from "../../../infra/log.ts";
 import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import type { Caller } from "../../rights/caller.ts";
@@ -8,16 +9,14 @@ import {
   storableNote,
   writeProgress,
 } from "../engine/attempt_log.ts";
+import { time } from "../../shared/shapes.ts";
+import type { ClaimedWork } from "./claim_slots.ts";
 import type { RemoteWorkPlatform } from "./platform.ts";
 import { hideInJson, secretHider } from "./reported_secrets.ts";
 import { servedBy, tenantsServed } from "./served.ts";
 
 /** The report of a remote worker about a job that it holds. */
-export interface Beat {
-  jobId: string;
-  attempt: number;
-  percent: number | null;
-  note: string | null;
+export interface Beat extends Progress {
   log: {
     level: "debug" | "info" | "warn" | "error";
     message: string;
@@ -26,32 +25,29 @@ export interface Beat {
 }
 
 /** Held: the lease was renewed. Lost: the attempt has ended. Cancel: as held, and a caller asked to cancel the job. */
-export interface BeatAnswer {
-  jobId: string;
-  attempt: number;
-  state: "held" | "lost" | "cancel";
-  leaseUntil: Date | null;
-}
+export const BeatAnswer = z.object({
+  jobId: z.guid(),
+  attempt: z.int(),
+  state: z.enum(["held", "lost", "cancel"]),
+  leaseUntil: time.nullable().describe("Null: lost"),
+});
+type BeatAnswer = z.output<typeof BeatAnswer>;
 
-interface HeldRow {
-  id: string;
-  attempts: number;
-  leaseUntil: Date;
-  isCancelled: boolean;
-  workerId: string;
-  tenantId: string | null;
-  jobTypeName: string;
-}
+type HeldRow =
+  & Pick<ClaimedWork, "id" | "attempts" | "leaseUntil" | "tenantId" | "jobTypeName">
+  & { workerId: string; isCancelled: boolean };
 
 type Hide = (jobId: string, text: string) => string;
 
 const keyOf = ({ jobId, attempt }: Beat) => `${jobId} ${attempt}`;
 const hasReport = ({ percent, note, log }: Beat) => percent !== null || note !== null || log.length > 0;
 
-type HeartbeatPlatform = Pick<RemoteWorkPlatform, "sql" | "config" | "workPolls">;
-
 /** Renews the leases of jobs that remote workers hold, and stores their progress and log lines. */
-export async function renewWork(p: HeartbeatPlatform, caller: Caller, beats: Beat[]): Promise<BeatAnswer[]> {
+export async function renewWork(
+  p: Pick<RemoteWorkPlatform, "sql" | "config" | "workPolls">,
+  caller: Caller,
+  beats: Beat[],
+): Promise<BeatAnswer[]> {
   const held = await transact(p.sql, async (tx) => {
     const held = await renewLeases(tx, caller, beats, p.config.JOB_LEASE_SECONDS);
     const own = new Map(held.map((row) => [`${row.id} ${row.attempts}`, row]));

@@ -1,13 +1,8 @@
 import { isExactNumber, reviveExactly } from "../../shared/exact_json.ts";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
+import type { JobRow } from "../job_row.ts";
 import { HIDDEN, hideSecrets, memberPath } from "../types/secret_args.ts";
 import { readRowsNamed, typeIn } from "../types/find_job_types.ts";
-
-interface Reported {
-  id: string;
-  tenantId: string | null;
-  jobTypeName: string;
-}
 
 /**
  * Returns a function that masks the secrets of a job's arguments in what its worker reports: outputs, errors, notes and
@@ -15,7 +10,7 @@ interface Reported {
  */
 export async function secretHider(
   q: Sql,
-  jobs: Reported[],
+  jobs: Pick<JobRow, "id" | "tenantId" | "jobTypeName">[],
 ): Promise<(jobId: string, text: string) => string> {
   const rows = await readRowsNamed(q, jobs.map(({ jobTypeName }) => jobTypeName));
   const masks = new Map(jobs.flatMap(({ id, tenantId, jobTypeName }) => {

@@ -1,3 +1,4 @@
+import { z } from "zod";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import type { Caller } from "../../rights/caller.ts";
 import type { ClaimedJob } from "../engine/claim.ts";
@@ -24,13 +25,12 @@ export interface WorkResult {
 }
 
 /** Settled: also if it was settled so before. Conflict: it was settled otherwise. Lost: it is not the caller's attempt. */
-export type WorkVerdict = "settled" | "lost" | "conflict";
-
-export interface WorkAnswer {
-  jobId: string;
-  attempt: number;
-  result: WorkVerdict;
-}
+export const WorkAnswer = z.object({
+  jobId: z.guid(),
+  attempt: z.int(),
+  result: z.enum(["settled", "lost", "conflict"]),
+});
+type WorkAnswer = z.output<typeof WorkAnswer>;
 
 const POSTPONED_SECONDS = 60;
 

@@ -303,15 +303,11 @@ export async function readAllTypeStats(
 
 const DAY_MS = 86_400_000;
 
-interface Intervals {
-  grain: Grain;
-  intervalMs: number;
-  starts: Date[];
-  end: Date;
-}
-
 /** The intervals of a period: minutes if all are kept, hours, or days. The first one starts with a minute or an hour. */
-function intervalsOf(period: Period, now: Date): Intervals {
+function intervalsOf(
+  period: Period,
+  now: Date,
+): { grain: Grain; intervalMs: number; starts: Date[]; end: Date } {
   if (!period.from) {
     const { grain, intervalMs } = WINDOWS[period.window];
     return { grain, intervalMs, starts: startsOf(period.window, now), end: now };

@@ -12,7 +12,6 @@ import { newSigningSecret } from "../../shared/secrets.ts";
 import { requireVersion, type Versioned, versioned } from "../../shared/version.ts";
 import { makeBucketsDue } from "../rate_limit.ts";
 import { countScope } from "../reach.ts";
-import type { JobTypes } from "../job_type.ts";
 import type { JobPlatform } from "../platform.ts";
 import { markedPaths } from "../searchable_args.ts";
 import {
@@ -33,11 +32,10 @@ const RESERVED_PREFIX = "steward.";
 const MAX_TYPES = 1_000;
 
 /** The members of a type that a caller sets. An absent member keeps its value; in a new type it has its default. */
-export type JobTypeChange = Partial<
-  Omit<DeclaredJobType, "name" | "tenantId" | "createdBy" | "createdAt" | "updatedAt">
->;
+export type JobTypeChange = Partial<Pick<DeclaredJobType, keyof typeof NEW_JOB_TYPE>>;
 
-const DEFAULTS = {
+/** The members of a new type that its creator does not set. */
+export const NEW_JOB_TYPE = {
   description: null,
   argsSchema: null,
   timeoutSeconds: 300,
@@ -66,8 +64,11 @@ export async function putJobType(
   change: JobTypeChange,
   ifMatch: string | null,
 ): Promise<PutJobType> {
-  requireFreeName(p.jobTypes, name);
-  if (change.push) requirePushUrl(change.push.url, p.config.OUTBOUND_ALLOW);
+  if (name.startsWith(RESERVED_PREFIX) || p.jobTypes.get(name)) {
+    throw invalid({ name: [`${name} is reserved for job types of the service`] });
+  }
+  const mistake = change.push ? urlMistake(change.push.url, p.config.OUTBOUND_ALLOW) : null;
+  if (mistake !== null) throw invalid({ "push.url": [mistake] });
   if (change.argsSchema) await readArgsSchema(JSON.stringify(change.argsSchema));
   return await transact(p.sql, async (tx) => {
     await lockName(tx, name);
@@ -77,7 +78,7 @@ export async function putJobType(
     if (isNew) {
       if (ifMatch !== null) requireVersion(ifMatch, before?.version ?? 0);
       await requireRoom(tx, caller.tenantId, name);
-      await writeType(tx, caller, name, { ...DEFAULTS, ...change }, { isNew, secret });
+      await writeType(tx, caller, name, { ...NEW_JOB_TYPE, ...change }, { isNew, secret });
       return { ...await audited(tx, caller, name, "create", null), isNew, secret };
     }
     requireVersion(ifMatch, before.version);
@@ -192,17 +193,6 @@ const valueOf = (row: JobTypeRow): Versioned<DeclaredJobType> => {
 };
 
 const noSuchType = (name: string) => problem("JOB_TYPE_NOT_FOUND", `No job type ${name} is declared here.`);
-
-function requireFreeName(types: JobTypes, name: string): void {
-  if (name.startsWith(RESERVED_PREFIX) || types.get(name)) {
-    throw invalid({ name: [`${name} is reserved for job types of the service`] });
-  }
-}
-
-function requirePushUrl(url: string, allow: string | null): void {
-  const mistake = urlMistake(url, allow);
-  if (mistake !== null) throw invalid({ "push.url": [mistake] });
-}
 
 /** Changes to types of one name happen one after another, so that a tenant and the platform cannot both take it. */
 const lockName = (tx: Tx, name: string) => lockNamed(tx, "jobTypes", name);

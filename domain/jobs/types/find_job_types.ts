@@ -3,36 +3,41 @@ import { z } from "zod";
 import { announceChange } from "../../../infra/postgres/changes.ts";
 import { isTransaction, type Sql, type Tx } from "../../../infra/postgres/postgres.ts";
 import { invalid } from "../../problems/problem.ts";
+import { anyObject, time } from "../../shared/shapes.ts";
 import { requireShallow } from "../../shared/storable.ts";
 import { cacheOfDatabase, TtlCache } from "../../shared/ttl_cache.ts";
-import type { AnyJobType, JobTypes } from "../job_type.ts";
+import type { AnyJobType } from "../job_type.ts";
+import type { JobPlatform } from "../platform.ts";
 import { MARK, markedPaths, MAX_SEARCHABLE } from "../searchable_args.ts";
 import { memberPath } from "./secret_args.ts";
 
-/** At most `count` jobs per `perSeconds` seconds; with `key`, for each value at this path of the arguments. */
-export interface RateLimit {
-  count: number;
-  perSeconds: number;
-  key: string | null;
-}
+/** The rate limit of a job type in answers; with `key`, for each value at this path of the arguments. */
+export const ShownRateLimit = z.object({ count: z.int(), perSeconds: z.int(), key: z.string().nullable() });
+
+/** Description of the JSON Schema of a type's arguments. */
+export const ARGS_SCHEMA = {
+  type: ["object", "null"],
+  description: "JSON Schema (2020-12) of the arguments; `format` is not checked",
+  example: { type: "object" },
+} as const;
 
 /** A declared job type, as callers see it. */
-export interface DeclaredJobType {
-  name: string;
-  /** Null: declared for all tenants. */
-  tenantId: string | null;
-  description: string | null;
-  argsSchema: Record<string, unknown> | null;
-  timeoutSeconds: number;
-  maxRetries: number;
-  concurrency: number | null;
-  rateLimit: RateLimit | null;
-  secretArgs: string[];
-  push: { url: string } | null;
-  createdBy: string | null;
-  createdAt: Date;
-  updatedAt: Date;
-}
+export const DeclaredJobType = z.object({
+  name: z.string(),
+  tenantId: z.guid().nullable().describe("Null: declared for all tenants"),
+  description: z.string().nullable(),
+  argsSchema: anyObject.nullable().meta({ ...ARGS_SCHEMA }),
+  timeoutSeconds: z.int(),
+  maxRetries: z.int(),
+  concurrency: z.int().nullable(),
+  rateLimit: ShownRateLimit.nullable(),
+  secretArgs: z.array(z.string()),
+  push: z.object({ url: z.string() }).nullable(),
+  createdBy: z.guid().nullable(),
+  createdAt: time,
+  updatedAt: time,
+});
+export type DeclaredJobType = z.output<typeof DeclaredJobType>;
 
 /** A row of `job_types` without its signing secret. */
 export interface JobTypeRow extends Omit<DeclaredJobType, "argsSchema" | "rateLimit" | "push"> {
@@ -127,10 +132,7 @@ export function typeIn(rows: NamedRow[] | undefined, tenantId: string | null): N
   return live.find((row) => row.tenantId === tenantId) ?? live.find((row) => row.tenantId === null);
 }
 
-interface TypeSources {
-  sql: Sql;
-  jobTypes: JobTypes;
-}
+type TypeSources = Pick<JobPlatform, "sql" | "jobTypes">;
 
 /** The job types that callers of a tenant can name: those of the service, and declared ones with their argument check. */
 export async function findJobTypes(

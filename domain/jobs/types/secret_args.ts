@@ -51,17 +51,18 @@ function shownArgs(type: Pick<AnyJobType, "secretArgs"> | undefined, serializedA
 
 /** Masks the secrets of the arguments in a text or in JSON, such as a response that echoes the request. */
 export const hideSecrets = (type: Pick<AnyJobType, "secretArgs">, args: unknown, text: string): string =>
-  secretsOf(type, args).filter((secret) => secret.length >= LEAST_SECRET)
-    .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)])
+  secretsIn(type, args).filter(({ secret }) => secret.length >= LEAST_SECRET)
+    .flatMap(({ secret }) => [secret, JSON.stringify(secret).slice(1, -1)])
     .reduce((hidden, secret) => hidden.replaceAll(secret, HIDDEN), text);
 
-function secretsOf(type: Pick<AnyJobType, "secretArgs">, args: unknown): string[] {
-  const secrets: string[] = [];
-  mapSecrets(type, args, (secret) => {
-    secrets.push(secret);
+/** The secrets of arguments, each with its path. */
+function secretsIn(type: Pick<AnyJobType, "secretArgs">, args: unknown): { path: string; secret: string }[] {
+  const found: { path: string; secret: string }[] = [];
+  mapSecrets(type, args, (secret, path) => {
+    found.push({ path, secret });
     return secret;
   });
-  return secrets;
+  return found;
 }
 
 /**
@@ -74,12 +75,8 @@ export function keepSecrets(
   stored: string,
 ): string {
   if (!type?.secretArgs || !given.includes(HIDDEN)) return given;
-  const kept = new Map<string, string>();
   const former = parseOrText(stored);
-  mapSecrets(type, former, (secret, path) => {
-    kept.set(path, secret);
-    return secret;
-  });
+  const kept = new Map(secretsIn(type, former).map(({ path, secret }) => [path, secret]));
   const args = parseExactly(given);
   const isSameReceiver = type.receiver?.(args) === type.receiver?.(former);
   return JSON.stringify(mapSecrets(type, args, (secret, path) => {
@@ -94,13 +91,9 @@ export function keepSecrets(
 
 /** @throws VALIDATION_ERROR when a secret is `***` */
 export function requireNoHidden(type: AnyJobType, args: unknown): void {
-  const missing: string[] = [];
-  mapSecrets(type, args, (secret, path) => {
-    if (secret === HIDDEN) {
-      missing.push(`${path}: ${HIDDEN} stands for a secret that is not shown; send the secret itself`);
-    }
-    return secret;
-  });
+  const missing = secretsIn(type, args).filter(({ secret }) => secret === HIDDEN).map(({ path }) =>
+    `${path}: ${HIDDEN} stands for a secret that is not shown; send the secret itself`
+  );
   if (missing.length > 0) throw invalid({ serializedArgs: missing });
 }
 

@@ -1,7 +1,7 @@
 import { FUNCTION_NAMES, FUNCTIONS, type Options, type TemplateFunction } from "./values/functions.ts";
 import type { Source } from "./source.ts";
 import type { Read, Scope } from "./scope.ts";
-import type { Expression, Hash, Located, PathExpression } from "./syntax.ts";
+import type { Call, Expression, PathExpression } from "./syntax.ts";
 import { ownProperty } from "./values/values.ts";
 
 /** The source and the visible names of an expression that is lowered. */
@@ -46,7 +46,10 @@ function lowerPath(path: PathExpression, context: ExpressionContext): Read {
     }
   }
   if (depth > 0) return follow((_run, scope) => ancestorOf(scope, depth)?.context, parts);
-  return follow(first === undefined ? readContext : (_run, scope) => ownProperty(scope.context, first), rest);
+  return follow(
+    first === undefined ? (_run, scope) => scope.context : (_run, scope) => ownProperty(scope.context, first),
+    rest,
+  );
 }
 
 function lowerDataPath(path: PathExpression, context: ExpressionContext): Read {
@@ -69,8 +72,6 @@ function lowerDataPath(path: PathExpression, context: ExpressionContext): Read {
     return loop === null ? undefined : value(loop);
   }, rest);
 }
-
-const readContext: Read = (_run, scope) => scope.context;
 
 function parameterAt(level: number, position: number): Read {
   return (_run, scope) => {
@@ -97,13 +98,6 @@ function follow(start: Read, parts: readonly string[]): Read {
     for (const part of parts) value = ownProperty(value, part);
     return value;
   };
-}
-
-/** The call of a function: in an output tag, at the start of a block, or in parentheses. */
-export interface Call extends Located {
-  path: Expression;
-  params: Expression[];
-  hash?: Hash;
 }
 
 const nameOf = (path: Expression): string => path.type === "PathExpression" ? path.original : "a literal";

@@ -3,7 +3,7 @@ import { MAX_PARTIAL_DEPTH } from "./lowering.ts";
 import { parseSource } from "./parse.ts";
 import type { OutputTag } from "./scan.ts";
 import { Source } from "./source.ts";
-import type { BlockStatement, Expression, Hash, Program, Statement } from "./syntax.ts";
+import type { BlockStatement, Call, Expression, Program, Statement } from "./syntax.ts";
 import type { TemplateSource } from "./template.ts";
 import { TemplateLimitExceeded } from "./values/budget.ts";
 
@@ -138,7 +138,7 @@ function visitBlock(block: BlockStatement, scope: VisitScope): void {
   visit(block.inverse, scope);
 }
 
-function visitCall(call: { path: Expression; params: Expression[]; hash?: Hash }, scope: VisitScope): void {
+function visitCall(call: Omit<Call, "loc">, scope: VisitScope): void {
   const name = call.path.type === "PathExpression" ? call.path.original : "";
   const isNumeric = call.params.some(({ type }) => type === "NumberLiteral");
   call.params.forEach((param, at) => {

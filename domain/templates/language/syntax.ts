@@ -15,12 +15,15 @@ export interface Literal extends Located {
   type: "StringLiteral" | "NumberLiteral" | "BooleanLiteral" | "NullLiteral" | "UndefinedLiteral";
   value?: string | number | boolean;
 }
-/** A call in parentheses. */
-export interface SubExpression extends Located {
-  type: "SubExpression";
+/** The call of a function: in an output tag, at the start of a block, or in parentheses. */
+export interface Call extends Located {
   path: Expression;
   params: Expression[];
   hash?: Hash;
+}
+/** A call in parentheses. */
+export interface SubExpression extends Call {
+  type: "SubExpression";
 }
 export type Expression = PathExpression | SubExpression | Literal;
 export interface Hash extends Located {
@@ -30,27 +33,19 @@ export interface Program extends Partial<Located> {
   body: Statement[];
   blockParams?: string[];
 }
-export interface OutputStatement extends Located {
+export interface OutputStatement extends Call {
   type: "MustacheStatement";
-  path: Expression;
-  params: Expression[];
-  hash?: Hash;
   /** False for `{{{ }}}` and `{{& }}`. */
   escaped: boolean;
 }
-export interface BlockStatement extends Located {
+export interface BlockStatement extends Call {
   type: "BlockStatement";
-  path: Expression;
-  params: Expression[];
-  hash?: Hash;
   program?: Program;
   inverse?: Program;
 }
-export interface PartialStatement extends Located {
+export interface PartialStatement extends Omit<Call, "path"> {
   type: "PartialStatement";
   name: Expression;
-  params: Expression[];
-  hash?: Hash;
 }
 export type Statement =
   | PartialStatement

@@ -26,11 +26,7 @@ export interface TemplateSource {
   partials?: Readonly<Record<string, PartSource>>;
 }
 
-export interface RenderedTemplate {
-  subject: string | null;
-  html: string | null;
-  text: string | null;
-}
+export type RenderedTemplate = Pick<TemplateSource, "subject" | "html" | "text">;
 
 /** A compiled template. It can be rendered many times and keeps no state between renders. */
 export interface CompiledTemplate {

@@ -8,12 +8,6 @@ const MAX_KEYS = 1000;
 
 type Entry = { object: ObjectMeta } | { commonPrefix: string };
 
-interface Page {
-  entries: Entry[];
-  /** The entry after which the next page starts; null on the last page. */
-  next: string | null;
-}
-
 /** ListObjectsV2. Throws NoSuchBucket, InvalidArgument. */
 export function listObjects(storage: Storage, request: S3Request): Response {
   const text = (name: string) => param(request, name) ?? "";
@@ -54,11 +48,14 @@ export function listObjects(storage: Storage, request: S3Request): Response {
   ]);
 }
 
-/** Reads one page. Keys with the same part up to the delimiter make one entry, a common prefix. */
+/**
+ * Reads one page. Keys with the same part up to the delimiter make one entry, a common prefix. `next` is the entry after
+ * which the next page starts; null on the last page.
+ */
 function readPage(
   index: KeyIndex,
   q: { prefix: string; delimiter: string; after: string; maxKeys: number },
-): Page {
+): { entries: Entry[]; next: string | null } {
   const entries: Entry[] = [];
   let after = q.after;
   for (const object of index.from(compareUtf8(after, q.prefix) > 0 ? after : q.prefix)) {

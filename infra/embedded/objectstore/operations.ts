@@ -54,7 +54,10 @@ export async function runOperation(
   }
   const { storage } = store.uploads;
   if (method === "GET" || method === "HEAD") return readObject(storage, request);
-  if (method === "DELETE") return deleteObject(storage, request);
+  if (method === "DELETE") {
+    storage.delete(request.bucket, request.key);
+    return new Response(null, { status: 204 });
+  }
   if (method !== "PUT") throw new S3Problem("MethodNotAllowed");
   if (!request.headers.has("x-amz-copy-source")) return await putObject(storage, request, payload());
   await receiveText(payload(), 0);
@@ -71,12 +74,15 @@ async function runBucketOperation(
     case "GET":
       return listObjects(storage, request);
     case "HEAD":
-      return headBucket(storage, request, store.region);
+      storage.bucket(request.bucket);
+      return new Response(null, { headers: { "x-amz-bucket-region": store.region } });
     case "PUT":
       await receiveText(payload(), MAX_BUCKET_BODY_BYTES);
-      return createBucket(storage, request);
+      storage.createBucket(request.bucket);
+      return new Response(null, { headers: { location: `/${request.bucket}` } });
     case "DELETE":
-      return deleteBucket(storage, request);
+      storage.deleteBucket(request.bucket);
+      return new Response(null, { status: 204 });
     default:
       throw new S3Problem("MethodNotAllowed");
   }
@@ -92,7 +98,10 @@ async function runUploadOperation(
   if (!has(request, "uploadId")) throw new S3Problem("MethodNotAllowed");
   if (method === "POST") return await completeUpload(uploads, request, payload());
   if (method === "GET") return listParts(uploads, request);
-  if (method === "DELETE") return abortUpload(uploads, request);
+  if (method === "DELETE") {
+    uploads.abort(readUploadId(request), request.bucket, request.key);
+    return new Response(null, { status: 204 });
+  }
   if (method !== "PUT") throw new S3Problem("MethodNotAllowed");
   if (request.headers.has("x-amz-copy-source")) {
     throw new S3Problem("NotImplemented", "UploadPartCopy is not implemented");
@@ -118,21 +127,6 @@ function refuseUnknown(request: S3Request): void {
 
 function has(request: S3Request, name: string): boolean {
   return param(request, name) !== null;
-}
-
-function createBucket(storage: Storage, request: S3Request): Response {
-  storage.createBucket(request.bucket);
-  return new Response(null, { headers: { location: `/${request.bucket}` } });
-}
-
-function headBucket(storage: Storage, request: S3Request, region: string): Response {
-  storage.bucket(request.bucket);
-  return new Response(null, { headers: { "x-amz-bucket-region": region } });
-}
-
-function deleteBucket(storage: Storage, request: S3Request): Response {
-  storage.deleteBucket(request.bucket);
-  return new Response(null, { status: 204 });
 }
 
 /** GetObject and HeadObject: checks conditions and range, then streams the bytes. */
@@ -167,22 +161,11 @@ async function putObject(storage: Storage, request: S3Request, payload: Payload)
   });
 }
 
-function deleteObject(storage: Storage, request: S3Request): Response {
-  storage.delete(request.bucket, request.key);
-  return new Response(null, { status: 204 });
-}
-
-/** Bytes `start` to `end`, inclusive. */
-interface Range {
-  start: number;
-  end: number;
-}
-
 /**
- * Parses a Range header for an object of `size` bytes. Returns null for the whole object, also for multiple ranges and
- * for forms that RFC 9110 says to ignore. Throws InvalidRange if no byte is in the range.
+ * Parses a Range header for an object of `size` bytes: `start` and `end` are inclusive. Returns null for the whole object,
+ * also for multiple ranges and for forms that RFC 9110 says to ignore. Throws InvalidRange if no byte is in the range.
  */
-function readRange(header: string | null, size: number): Range | null {
+function readRange(header: string | null, size: number): { start: number; end: number } | null {
   const [, from, to] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? "") ?? [];
   if (from === undefined || to === undefined || (from === "" && to === "")) return null;
   if (from !== "" && to !== "" && Number(to) < Number(from)) return null;
@@ -281,11 +264,6 @@ async function completeUpload(
     element("Key", key),
     element("ETag", `"${etag}"`),
   ]);
-}
-
-function abortUpload(uploads: Uploads, request: S3Request): Response {
-  uploads.abort(readUploadId(request), request.bucket, request.key);
-  return new Response(null, { status: 204 });
 }
 
 function readUploadId(request: S3Request): string {

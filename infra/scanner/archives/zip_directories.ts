@@ -14,10 +14,7 @@ export interface ReadEntry {
   method: number;
 }
 
-interface Line extends ReadEntry {
-  offset: number;
-  unpacked: number;
-}
+type Line = ReadEntry & { offset: number; unpacked: number };
 
 /** Compares the entries read from a zip with its central directories. */
 export class ZipDirectories {

@@ -6,13 +6,13 @@ import { STYLE } from "./styles.ts";
 
 /** Spreadsheet programs round numbers with more digits, so those are written as text. */
 const EXACT_DIGITS = 15;
-const DAY_MS = 86_400_000;
+export const DAY_MS = 86_400_000;
 /** Digits of a time of day: a tenth of a microsecond. */
 const TIME_DIGITS = 12;
 const TIME_UNITS = 10 ** TIME_DIGITS;
-const EPOCH_DAY = Date.UTC(1899, 11, 30) / DAY_MS;
+export const EPOCH_DAY = Date.UTC(1899, 11, 30) / DAY_MS;
 /** Spreadsheets count a 29 February 1900, which did not exist. Earlier days are written as text. */
-const FIRST_SAFE_DAY = 61;
+export const FIRST_SAFE_DAY = 61;
 /** Bytes after which the XML is passed on. */
 const CHUNK_BYTES = 64 * 1024;
 /** Maximum length of the fixed XML around a cell or row, in bytes. */

@@ -4,16 +4,17 @@ import type { ChartData } from "../../document.ts";
 import { STYLE } from "./styles.ts";
 import { columnLetters, DRAWINGML, OFFICE, SHEETML, textCell, XML_HEAD, xmlText } from "./xml.ts";
 
-/** The sheet of all charts: the values of each, with the chart beside them. */
-interface ChartSheet {
-  sheet: string;
-  drawing: string;
-  /** The chart parts, in the order of the drawing's relations. */
-  charts: string[];
-}
-
-/** @param name of the sheet, which the charts refer to @param palette colours of series and slices */
-export function chartSheet(given: ChartData[], name: string, palette: string[]): ChartSheet {
+/**
+ * The sheet of all charts: the values of each, with the chart beside them.
+ * @param name of the sheet, which the charts refer to
+ * @param palette colours of series and slices
+ * @returns also the chart parts, in the order of the drawing's relations
+ */
+export function chartSheet(
+  given: ChartData[],
+  name: string,
+  palette: string[],
+): { sheet: string; drawing: string; charts: string[] } {
   const widest = Math.max(...given.map(({ series }) => series.length));
   const rows: string[] = [];
   const charts: string[] = [];

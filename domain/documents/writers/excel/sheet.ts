@@ -3,7 +3,7 @@ import { type Column, type ColumnType, stableText } from "../../columns.ts";
 import type { BetweenLine, DocumentTable, ReportDocument, TableSections, TotalLine } from "../../document.ts";
 import type { Total } from "../../exact_total.ts";
 import type { Row, RowBatch } from "../../row_batch.ts";
-import { CellBytes, isExactNumber } from "./cell_bytes.ts";
+import { CellBytes, DAY_MS, EPOCH_DAY, FIRST_SAFE_DAY, isExactNumber } from "./cell_bytes.ts";
 import { columnLetters, OFFICE, SHEETML, textCell, XML_HEAD, xmlText } from "./xml.ts";
 import { logoHeight } from "./charts.ts";
 import { STYLE } from "./styles.ts";
@@ -246,13 +246,9 @@ function styleOf(type: ColumnType, total: Total): number {
     : STYLE.total;
 }
 
-const DAY_MS = 86_400_000;
-const EPOCH = Date.UTC(1899, 11, 30);
-const FIRST_SAFE_DAY = 61;
-
 /** A total as the number of a cell; null if it cannot be one. */
 function serialOf(cell: string, type: ColumnType): string | null {
   if (type === "integer" || type === "decimal") return isExactNumber(cell) ? cell : null;
-  const days = (Date.parse(stableText(cell, type)) - EPOCH) / DAY_MS;
+  const days = (Date.parse(stableText(cell, type)) - EPOCH_DAY * DAY_MS) / DAY_MS;
   return days >= FIRST_SAFE_DAY ? String(days) : null;
 }

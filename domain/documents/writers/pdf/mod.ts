@@ -1,5 +1,5 @@
 import { describeChart, drawChart } from "../../charts/draw.ts";
-import type { Drawing, Paint, Shape } from "../../charts/drawing.ts";
+import type { Paint, Shape } from "../../charts/drawing.ts";
 import { paletteOf } from "../../charts/palette.ts";
 import type { ChartData, DocumentTable, ReportDocument, ReportWriter } from "../../document.ts";
 import type { Wording } from "../../wording.ts";
@@ -173,7 +173,10 @@ function drawChartOn(pages: Pages, data: ChartData, primaryColour: string): void
   pages.y += 6;
   const { left } = frame;
   const top = pages.y;
-  canvas.element("Figure", () => drawShapes(canvas, drawing, [left, top], colorsOf(primaryColour)), {
+  const color = colorsOf(primaryColour);
+  const moved = ([x, y]: readonly [number, number]) => [left + x, top + y] as const;
+  const draw = () => drawing.shapes.forEach((shape) => drawShape(canvas, shape, moved, color));
+  canvas.element("Figure", draw, {
     alt: describeChart(data),
     box: [left, canvas.height - top - drawing.height, left + drawing.width, canvas.height - top],
   });
@@ -185,16 +188,6 @@ function colorsOf(primaryColour: string): (paint: Paint) => string {
   const palette = paletteOf(primaryColour, PAPER);
   const named = { ink: COLORS.ink, soft: COLORS.soft, grid: COLORS.grid, paper: PAPER };
   return (paint) => typeof paint === "number" ? palette[paint % palette.length] ?? COLORS.ink : named[paint];
-}
-
-function drawShapes(
-  canvas: Canvas,
-  { shapes }: Drawing,
-  [left, top]: [number, number],
-  color: (paint: Paint) => string,
-): void {
-  const moved = ([x, y]: readonly [number, number]) => [left + x, top + y] as const;
-  for (const shape of shapes) drawShape(canvas, shape, moved, color);
 }
 
 function drawShape(

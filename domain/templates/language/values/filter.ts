@@ -1,6 +1,6 @@
 import type { Budget } from "./budget.ts";
 
-/** The locale and the budget with which a filter runs. */
+/** The locale and the budget with which a filter or function runs. */
 export interface FilterContext {
   /** Canonical BCP 47 tag of the template. */
   locale: string;

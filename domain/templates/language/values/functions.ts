@@ -1,18 +1,13 @@
 import { getOrCreate } from "./cache.ts";
 import { date } from "./dates.ts";
-import type { Filter } from "./filter.ts";
+import type { Filter, FilterContext } from "./filter.ts";
 import { currency, number } from "./numbers.ts";
 import { describeValue } from "./text.ts";
-import type { Budget } from "./budget.ts";
 import { isFalsy, ownProperty, textOf } from "./values.ts";
 
-/** The locale, the texts and the budget with which a function runs. */
-export interface FunctionContext {
-  /** Canonical tag of the language in which values are formatted. */
-  locale: string;
+interface FunctionContext extends FilterContext {
   /** The texts of `t` in the language of the render. */
   texts: Readonly<Record<string, string>>;
-  budget: Budget;
 }
 
 /** Named arguments, as in `zone="Europe/Lisbon"`. */

@@ -146,15 +146,8 @@ function merged(line: TextLine): TextLine {
 export const LINE_HEIGHT = 1.4;
 export const BASELINE = 1.08;
 
-interface RoleStyle {
-  role: Role;
-  /** Relative to the font size of the page. */
-  size: number;
-  above: number;
-  isBold: boolean;
-}
-
-const STYLES: Record<TextBlock["role"], RoleStyle> = {
+/** Lengths are relative to the font size of the page. */
+const STYLES: Record<TextBlock["role"], { role: Role; size: number; above: number; isBold: boolean }> = {
   h1: { role: "H1", size: 2, above: 0.8, isBold: true },
   h2: { role: "H2", size: 1.35, above: 1.2, isBold: true },
   h3: { role: "H3", size: 1.1, above: 1, isBold: true },

@@ -134,7 +134,11 @@ function assembled({ head, body, foot }: Record<Part, Piece[]>, fontSize: number
   const [drawFirst, drawLast] = [first.draw, last.draw];
   first.above = ABOVE * fontSize;
   if (first === last) {
-    first.draw = (target, x, y) => inTable(target, () => drawFirst(target, x, y));
+    first.draw = (target, x, y) => {
+      target.open("Table");
+      drawFirst(target, x, y);
+      target.close();
+    };
     return pieces;
   }
   first.draw = (target, x, y) => {
@@ -146,12 +150,6 @@ function assembled({ head, body, foot }: Record<Part, Piece[]>, fontSize: number
     target.close();
   };
   return pieces;
-}
-
-function inTable(target: DrawTarget, draw: () => void): void {
-  target.open("Table");
-  draw();
-  target.close();
 }
 
 /** Several pieces as one. */
