@@ -14,7 +14,7 @@ const limitOf = (form: FormData): number | string | null => {
   return text === "" ? null : /^\d{1,15}$/.test(text) ? Number(text) : text;
 };
 
-/** What the forms of a new and of an existing tenant have in common. */
+/** The members that the forms of a new and of an existing tenant share. */
 const bodyOf = (form: FormData) => ({
   name: field(form, "name"),
   maxUsers: limitOf(form),
