@@ -26,7 +26,7 @@ export const EffectiveLooks = z.object({
   primaryColour: z.string(),
   // Colour of text on `primaryColour`; always readable there.
   textColour: z.string(),
-  // Plain text, lines separated by `\n`; empty if there is none.
+  // Plain text with lines separated by `\n`; empty without a footer.
   footer: z.string(),
   replyTo: z.string().nullable(),
   senderName: z.string().nullable(),

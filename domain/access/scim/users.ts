@@ -6,7 +6,7 @@ import { problem } from "../../problems/problem.ts";
 import { holds, type TenantCaller } from "../../rights/caller.ts";
 import { invalidateCounts } from "../../shared/count_cache.ts";
 import { isUuid, newId } from "../../shared/ids.ts";
-import { countList } from "../../shared/lists.ts";
+import { countListByValues } from "../../shared/lists.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { requireVersion } from "../../shared/version.ts";
 import type { PasswordPlatform } from "../passwords/password_rules.ts";
@@ -402,13 +402,6 @@ const FILTERABLE: Filterable = {
   },
 };
 
-/** Counts with a plan of its own: one for any tenant and text looks up each user of a large tenant. */
-const countFound = (q: Sql, from: SqlPart): Promise<number> =>
-  transact(q, async (tx) => {
-    await tx`set local plan_cache_mode = force_custom_plan`;
-    return await countList(tx, from);
-  });
-
 /** Lists the users of a tenant. @throws invalidFilter, invalidPath (an order by what has no column) */
 export async function listScimUsers(
   q: Sql,
@@ -421,6 +414,6 @@ export async function listScimUsers(
   const order = orderOf(q, USERS, COLUMNS, request, q`u.id`);
   const rows = count === 0 ? [] : await q<UserRow[]>`
     select ${userColumns(q)} from ${from} order by ${order} limit ${count} offset ${startIndex - 1}`;
-  const total = filter === undefined ? await countTenantUsers(q, tenantId) : await countFound(q, from);
+  const total = filter === undefined ? await countTenantUsers(q, tenantId) : await countListByValues(q, from);
   return { total, resources: rows.map((row) => toResource(row, base)) };
 }

@@ -54,19 +54,21 @@ export function matchingCounted(q: Sql, filters: CountedFilters) {
 
 /** The filters except the creation times as an SQL condition on `jobs`. */
 export function matching(q: Sql, reach: JobReach, filters: FoundFilters) {
-  const { ids, errorContains, status } = filters;
-  // Indexes find jobs by these statuses. No row is read for another status.
-  const hasError = status === undefined
-    ? q`status in ('Failed', 'DeadLettered')`
-    : q`${(FAILED as readonly JobStatus[]).includes(status)}`;
+  const { ids, errorContains } = filters;
   const byKeys = keysOf(filters).reduce(
     (found, key) => q`${found} and id in (select job_id from ${jobsWithKey(q, reach, filters, key)})`,
     q``,
   );
   return q`${matchingCounted(q, filters)} ${byKeys} ${ids ? q`and id = any(${ids}::uuid[])` : q``}
-    ${
-    errorContains ? q`and ${hasError} and position(lower(${errorContains}) in lower(last_error)) > 0` : q``
-  }`;
+    ${errorContains ? withError(q, errorContains, filters.status) : q``}`;
+}
+
+/** Indexes find jobs by these statuses. No row is read for another status. */
+function withError(q: Sql, text: string, status: JobStatus | undefined) {
+  const hasError = status === undefined
+    ? q`status in ('Failed', 'DeadLettered')`
+    : q`${(FAILED as readonly JobStatus[]).includes(status)}`;
+  return q`and ${hasError} and position(lower(${text}) in lower(last_error)) > 0`;
 }
 
 /** The filters that `job_search_keys` answers, as the texts of its keys. */

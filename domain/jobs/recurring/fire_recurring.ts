@@ -41,12 +41,11 @@ async function fireBatch(p: RecurringPlatform, tx: Tx, now: Date): Promise<{ due
     where not r.is_paused and r.next_run_at <= ${now} and ${firesHere(tx, p.jobTypes)}
     order by r.next_run_at limit ${AT_ONCE} for no key update skip locked`;
   if (due.length === 0) return { due: 0, fired: 0 };
+  const ids = due.map(({ id }) => id);
   // Read after the locks: a trigger at the same time may have stored another last run.
   const unfinished = await tx<{ id: string }[]>`
     select r.id from recurring_jobs r join jobs last on last.id = r.last_job_id
-    where r.id = any(${
-    due.map(({ id }) => id)
-  }::uuid[]) and last.status not in ('Succeeded', 'DeadLettered', 'Cancelled')`;
+    where r.id = any(${ids}::uuid[]) and last.status not in ('Succeeded', 'DeadLettered', 'Cancelled')`;
   const running = new Set(unfinished.map(({ id }) => id));
   const firing = due.filter(({ id }) => !running.has(id));
   const typeOf = await findTypesOf({ ...p, sql: tx }, firing);
@@ -61,7 +60,7 @@ async function fireBatch(p: RecurringPlatform, tx: Tx, now: Date): Promise<{ due
       version = r.version + (given.next_run_at is null)::int,
       last_run_at = case when given.job_id is null then r.last_run_at else ${now} end,
       last_job_id = coalesce(given.job_id, r.last_job_id)
-    from unnest(${due.map((r) => r.id)}::uuid[], ${due.map((r) => nextTick(p, r, now))}::timestamptz[],
+    from unnest(${ids}::uuid[], ${due.map((r) => nextTick(p, r, now))}::timestamptz[],
       ${due.map((r) => jobIdOf.get(r.id) ?? null)}::uuid[]) as given (id, next_run_at, job_id)
     where r.id = given.id`;
   return { due: due.length, fired: fired.length };
