@@ -7,12 +7,12 @@ import {
 import { pluck } from "../../support/answers.ts";
 import { accepted } from "../../support/outcomes.ts";
 import { newId } from "../../../domain/shared/ids.ts";
-import { Actor, setupShared } from "../../support/setup.ts";
+import { Actor, setupFile } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { browse, browseAt, hiddenOf, type PlainBrowser } from "./plain_browser.ts";
 import { textOf } from "./shown_page.ts";
 
-const t = await setupShared();
+const t = await setupFile(); // its lists are of the whole service
 const { platform, sql } = t;
 
 /** Adds an actor to a tenant with a catalog role of it, and signs in again. */
