@@ -130,13 +130,16 @@ export const exportDataJob = defineJob({
   concurrency: 2,
   isConcurrencySoft: true,
   async run({ requestId }, context: JobContext<UserDataPlatform>) {
-    const { platform: p, db, signal } = context;
+    const { platform: p, signal } = context;
     const message = "The export failed; the job's executions show why.";
     const stored = await runRequest(context, requestId, message, async (request) => {
-      const file = await writeExport(p, request, signal);
-      if (await completeRequest(db, requestId, file.fileId)) return file;
-      await purgeErased(p, [file.fileId], JOB_REASONS.dataErased);
-      return null;
+      try {
+        return await writeExport(p, request, signal);
+      } catch (error) {
+        if (!(error instanceof ExportEnded)) throw error;
+        await purgeErased(p, [error.fileId], JOB_REASONS.dataErased);
+        return null;
+      }
     });
     return stored
       ? { exported: true, fileId: stored.fileId, sizeBytes: stored.sizeBytes }
@@ -144,6 +147,14 @@ export const exportDataJob = defineJob({
   },
 });
 
+/** Thrown when the file of an export is written, but an erasure has ended the export. */
+class ExportEnded extends Error {
+  constructor(readonly fileId: string) {
+    super("the export has ended");
+  }
+}
+
+/** Writes the file and completes the request. @throws ExportEnded */
 async function writeExport(p: UserDataPlatform, request: DataRequestRow, signal: AbortSignal) {
   const reader = connectPostgres(p.config.DATABASE_URL ?? "", { max: 1, work: "report", idleSeconds: 5 });
   try {
@@ -151,14 +162,21 @@ async function writeExport(p: UserDataPlatform, request: DataRequestRow, signal:
       ? userFiles(p, reader, request, signal)
       : tenantFiles(p, reader, request, signal);
     const name = request.kind === "UserExport" ? "user" : "tenant";
-    return await storeServiceFile(p, {
-      tenantId: request.contextTenantId,
-      profile: EXPORT_PROFILE,
-      fileName: `${name}-export-${request.userId ?? request.tenantId}.zip`,
-      contentType: EXPORT_CONTENT_TYPE,
-      createdBy: request.requestedBy,
-      keepUntil: new Date(p.clock.now().getTime() + EXPORT_DAYS * 86_400_000),
-    }, ReadableStream.from(zipStream(files)));
+    return await storeServiceFile(
+      p,
+      {
+        tenantId: request.contextTenantId,
+        profile: EXPORT_PROFILE,
+        fileName: `${name}-export-${request.userId ?? request.tenantId}.zip`,
+        contentType: EXPORT_CONTENT_TYPE,
+        createdBy: request.requestedBy,
+        keepUntil: new Date(p.clock.now().getTime() + EXPORT_DAYS * 86_400_000),
+      },
+      ReadableStream.from(zipStream(files)),
+      async (tx, fileId) => {
+        if (!await completeRequest(tx, request.id, fileId)) throw new ExportEnded(fileId);
+      },
+    );
   } finally {
     await reader.end({ timeout: 5 });
   }

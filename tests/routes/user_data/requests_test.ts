@@ -164,6 +164,25 @@ Deno.test("an export that runs when the user is erased does not finish; its file
   assert.deepEqual({ ...files[0] }, { status: "Purged", purgeReason: "job:data-erased" });
 });
 
+Deno.test("an attempt that cannot complete its export leaves no file that the erasure of the user does not find", async () => {
+  const clerk = await t.actor({ permissions: CLERK });
+  const her = await person(clerk);
+  await sql.unsafe(`create function break_export() returns trigger language plpgsql as $$
+    begin raise exception 'the disk is full'; end $$`);
+  await sql.unsafe(`create trigger break_export before update on data_requests for each row
+    when (new.user_id = '${her.id}' and new.file_id is not null) execute function break_export()`);
+  const { id } = await accepted(clerk.post(`/api/v1/users/${her.id}/export`), 202);
+  await until(async () =>
+    (await sql`select from data_requests r join jobs j on j.id = r.job_id
+    where r.id = ${id} and j.status = 'Failed'`).length
+  );
+  await sql`drop function break_export cascade`;
+  await done(clerk, `/api/v1/users/${her.id}/erase`, { reason: "asked" });
+  const files = await sql<{ status: string }[]>`
+    select status from files where file_name = ${`user-export-${her.id}.zip`}`;
+  assert.deepEqual(pluck(files, "status"), ["Pending"], "the sweep purges what was not confirmed");
+});
+
 const importing = new Importing(t);
 const operator = await t.actor({ role: "SystemAdmin", global: true });
 
