@@ -27,8 +27,8 @@ export const filePersonalData: PersonalData<FilePlatform> = {
         retention_class, retain_until, legal_hold, created_by, created_at, purged_at, purge_reason
       from files where tenant_id = ${tenantId} order by id`,
   },
-  async eraseUsers({ sql }, { addresses }) {
-    await eraseAddresses(sql, addresses, [{ table: "files", columns: { legal_hold_reason: "text" } }]);
+  async eraseUsers({ sql }, persons) {
+    await eraseAddresses(sql, persons, [{ table: "files", columns: { legal_hold_reason: "text" } }]);
   },
   async eraseTenant(p, tenantId) {
     await requireNoLegalHold(p.sql, tenantId);

@@ -47,7 +47,7 @@ export const notificationPersonalData: PersonalData<NotificationPlatform> = {
   },
   async eraseUsers(p, persons) {
     const { sql } = p;
-    const { userIds, addresses } = persons;
+    const { userIds, addresses, beforeId } = persons;
     await eraseReceived(p, persons);
     await eraseRows(sql, "user_notifications", sql`user_id = any(${userIds}::uuid[])`);
     for (
@@ -61,8 +61,9 @@ export const notificationPersonalData: PersonalData<NotificationPlatform> = {
     ) {
       await sql`delete from ${sql(table)} where user_id = any(${userIds}::uuid[])`;
     }
-    await sql`delete from notification_suppressions where address_key = any(${keysOf(addresses)}::text[])`;
-    await eraseAddresses(sql, addresses, [
+    await sql`delete from notification_suppressions where address_key = any(${keysOf(addresses)}::text[])
+      and id < ${beforeId}`;
+    await eraseAddresses(sql, persons, [
       {
         table: "notifications",
         columns: {
@@ -124,15 +125,16 @@ type ErasingPlatform = Pick<NotificationPlatform, "sql" | "attachedFiles">;
  * it was not sent yet. A message to several keeps its content for the others. Reads all recipients in the order of their ids:
  * an index on addresses would cost every message.
  */
-async function eraseReceived(p: ErasingPlatform, { userIds, addresses }: ErasedPersons): Promise<void> {
+async function eraseReceived(
+  p: ErasingPlatform,
+  { userIds, addresses, beforeId }: ErasedPersons,
+): Promise<void> {
   const { sql } = p;
   await passOver(RECIPIENTS_AT_ONCE, async (after) => {
     const rows = await sql<{ id: string; notificationId: string; isTheirs: boolean }[]>`
       select id, notification_id,
-        (user_id = any(${userIds}::uuid[]) or lower(address) = any(${[
-      ...userIds,
-      ...loweredOf(addresses),
-    ]}::text[])) is true as is_theirs
+        (user_id = any(${userIds}::uuid[]) or lower(address) = any(${userIds}::text[])
+          or lower(address) = any(${loweredOf(addresses)}::text[]) and id < ${beforeId}) is true as is_theirs
       from notification_recipients where id > ${after} order by id limit ${RECIPIENTS_AT_ONCE}`;
     const theirs = rows.filter(({ isTheirs }) => isTheirs);
     for (const { id, notificationId } of theirs) await eraseRecipient(p, id, notificationId);

@@ -24,7 +24,7 @@ import { storeServiceFile } from "../files/service_files.ts";
 import { isLastFailure } from "../jobs/outage.ts";
 import { type JobEnd, readJobEnds } from "../jobs/job_row.ts";
 import { type Batch, type BatchResult, maintenanceJob, positionAfter } from "../jobs/maintenance.ts";
-import { FIRST_ID } from "../shared/ids.ts";
+import { FIRST_ID, firstIdOf, timeOfId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
 import { type EndingImport, finishImport } from "./imports/result_file.ts";
 
@@ -54,16 +54,25 @@ export const eraseDataJob = defineJob({
 
 async function eraseUser(p: UserDataPlatform, request: DataRequestRow, signal: AbortSignal): Promise<void> {
   if (request.userId === null) return;
-  const persons = { userIds: [request.userId], addresses: request.addresses ?? [] };
-  await erasePersons(p, request.id, persons, signal);
+  await erasePersons(p, request.id, [{ ...request, userId: request.userId }], signal);
 }
 
+/** Time after the id of an erasure in which its transaction writes its other rows, which may have the person's addresses. */
+const BEGINS_WITHIN_MS = 1_000;
+
+/** @param erasures of users, begun together */
 async function erasePersons(
   p: UserDataPlatform,
   requestId: string,
-  persons: ErasedPersons,
+  erasures: { id: string; userId: string; addresses: string[] | null }[],
   signal: AbortSignal,
 ): Promise<void> {
+  const begun = Math.max(...erasures.map(({ id }) => timeOfId(id).getTime()));
+  const persons: ErasedPersons = {
+    userIds: erasures.map(({ userId }) => userId),
+    addresses: erasures.flatMap(({ addresses }) => addresses ?? []),
+    beforeId: firstIdOf(new Date(begun + BEGINS_WITHIN_MS)),
+  };
   for (const area of areasOf(p)) {
     signal.throwIfAborted();
     await writeStep(p.sql, requestId, area.area);
@@ -83,8 +92,7 @@ async function eraseTenant(p: UserDataPlatform, request: DataRequestRow, signal:
     const begun = await beginMembers(p, request, tenantId);
     const open = await findOpenErasures(p.sql, id, USERS_AT_ONCE);
     if (begun === 0 && open.length === 0) break;
-    const addresses = open.flatMap((erasure) => erasure.addresses ?? []);
-    await erasePersons(p, id, { userIds: open.map(({ userId }) => userId), addresses }, signal);
+    if (open.length > 0) await erasePersons(p, id, open, signal);
     for (const erasure of open) await completeRequest(p.sql, erasure.id, null);
   }
   for (const area of areasOf(p)) {
