@@ -47,8 +47,8 @@ export const accessPersonalData: PersonalData<AccessPlatform> = {
     invitations: (q, { userId, addresses, tenantId }) =>
       q`
       select id, tenant_id, email, first_name, last_name, status, created_at, accepted_at from invitations
-      where (accepted_user_id = ${userId}
-          or mail_key(email) = any(array(select mail_key(a) from unnest(${addresses}::text[]) a)))
+      where (accepted_user_id = ${userId} or accepted_user_id is null
+          and mail_key(email) = any(array(select mail_key(a) from unnest(${addresses}::text[]) a)))
         and ${ofTenant(q, tenantId)} order by id`,
     "api-keys": (q, { userId, tenantId }) =>
       q`

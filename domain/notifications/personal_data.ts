@@ -25,7 +25,9 @@ export const notificationPersonalData: PersonalData<NotificationPlatform> = {
         case when not n.is_confidential then n.text_body end as text_body, n.template_slug,
         case when not n.is_confidential then n.template_data end as template_data, n.created_at
       from notification_recipients r join notifications n on n.id = r.notification_id
-      where (r.user_id = ${userId} or lower(r.address) = any(${loweredOf(addresses)}::text[]))
+      where (r.user_id = ${userId} or r.user_id is null and lower(r.address) = any(${
+        loweredOf(addresses)
+      }::text[]))
         and ${ofTenant(q, tenantId, "n.tenant_id")} order by r.id`,
     "in-app": (q, { userId, tenantId }) =>
       q`

@@ -38,6 +38,14 @@ async function exported() {
   const her = await person(clerk);
   const { body: session } = await signIn(t, her.email);
   await sendMail(clerk, [her.email], { textBody: "A message" });
+  const former = await sendMail(clerk, [her.email], { textBody: "To who had the address before" });
+  await sql`update notification_recipients set user_id = ${clerk.userId} where notification_id = ${former}`;
+  await sql`insert into invitations (id, tenant_id, email, first_name, last_name, role_ids, status, invited_by, token_hash, expires_at,
+      accepted_at, accepted_user_id)
+    values (${newId()}, ${clerk.tenantId}, ${her.email}, '', '', '{}', 'Accepted', ${clerk.userId}, ${
+    Buffer.from(newId())
+  }, now(), now(),
+      ${clerk.userId})`;
   await sendMail(clerk, [her.id], { channel: "InApp", textBody: "In app" });
   await until(async () => (await sql`select from user_notifications where user_id = ${her.id}`).length);
   return { clerk, her, session, request: await done(clerk, `/api/v1/users/${her.id}/export`) };
@@ -50,7 +58,8 @@ Deno.test("the export of a user has the rows about the user in the tenant, and n
   assert.equal(rows["access/profile.jsonl"]?.[0]?.email, her.email);
   assert.equal(rows["access/links.jsonl"]?.[0]?.externalId, `ext-${her.email}`);
   assert.equal(rows["access/sessions.jsonl"]?.length, 1);
-  assert.equal(rows["notifications/messages.jsonl"]?.[0]?.textBody, "A message");
+  assert.deepEqual(pluck(rows["notifications/messages.jsonl"] ?? [], "textBody"), ["A message", "In app"]);
+  assert.deepEqual(rows["access/invitations.jsonl"], []);
   assert.equal(rows["notifications/in-app.jsonl"]?.[0]?.body, "In app");
   const actions = rows["audit/audit-log.jsonl"]?.map(({ action }) => action);
   assert.ok(actions?.includes("user.create") && actions.includes("user.export"));
