@@ -4,7 +4,7 @@ import { eraseAddresses } from "../shared/erase_text.ts";
 import { ofTenant, type PersonalData } from "../shared/personal_data.ts";
 import type { FileRow } from "./file.ts";
 import { emitFilesPurged } from "./file_events.ts";
-import { deleteDiscarded, discardObjects } from "./objects.ts";
+import { deleteDeliveries, deleteDiscarded, discardObjects } from "./objects.ts";
 import type { FilePlatform } from "./platform.ts";
 import { auditServicePurges } from "./purge_file.ts";
 import { JOB_REASONS } from "./purge_reasons.ts";
@@ -33,6 +33,7 @@ export const filePersonalData: PersonalData<FilePlatform> = {
   async eraseTenant(p, tenantId) {
     await requireNoLegalHold(p.sql, tenantId);
     while (await purgeTenantFiles(p, tenantId) > 0);
+    await deleteDeliveries(p, tenantId);
     await p
       .sql`update files set file_name = 'erased' where tenant_id = ${tenantId} and file_name <> 'erased'`;
   },

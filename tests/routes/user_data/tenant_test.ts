@@ -143,6 +143,11 @@ const rowsOf = async (tenantId: string) =>
 Deno.test("files of an erased tenant are purged; one under legal hold refuses the erasure", async () => {
   const { name, tenantId, clerk } = await office();
   const { id } = await new Uploading(t).uploadAndScan(clerk);
+  const { objects } = t.steward.platform;
+  const [theirs, others] = [`deliveries/${tenantId}/monthly/users.csv`, `deliveries/${tenantId}0/users.csv`];
+  for (const key of [theirs, others]) {
+    await objects.write(key, new Blob(["email"]).stream(), { contentType: "text/csv" });
+  }
   await accepted(clerk.put(`/api/v1/files/${id}/retention`, { legalHold: true }));
   await deactivate(tenantId);
   const held = await erase(admin, tenantId, { reason: "r", name });
@@ -155,6 +160,7 @@ Deno.test("files of an erased tenant are purged; one under legal hold refuses th
     await sql`select status, purge_reason, file_name, reference_count from files where id = ${id}`;
   const purged = { status: "Purged", purgeReason: "job:tenant-erased" };
   assert.deepEqual({ ...file }, { ...purged, fileName: "erased", referenceCount: 0 });
+  assert.deepEqual([await objects.head(theirs) !== null, await objects.head(others) !== null], [false, true]);
 });
 
 Deno.test("the platform tenant and a group with children cannot be erased", async () => {
