@@ -8,6 +8,7 @@ import { deleteDeliveries, deleteDiscarded, discardObjects } from "./objects.ts"
 import type { FilePlatform } from "./platform.ts";
 import { auditServicePurges } from "./purge_file.ts";
 import { JOB_REASONS } from "./purge_reasons.ts";
+import { releaseProductReferences } from "./references.ts";
 
 const FILES_AT_ONCE = 100;
 
@@ -34,6 +35,7 @@ export const filePersonalData: PersonalData<FilePlatform> = {
     await requireNoLegalHold(p.sql, tenantId);
     while (await purgeTenantFiles(p, tenantId) > 0);
     await deleteDeliveries(p, tenantId);
+    await transact(p.sql, (tx) => releaseProductReferences(tx, tenantId));
     await p
       .sql`update files set file_name = 'erased' where tenant_id = ${tenantId} and file_name <> 'erased'`;
   },
