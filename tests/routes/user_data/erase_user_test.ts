@@ -339,6 +339,59 @@ Deno.test("a failed message is sent again to its other recipients only, and to n
   assert.deepEqual(rows.map((row) => [row.address, row.status]), [["erased", "Refused"], [other, "Sent"]]);
 });
 
+Deno.test("a mail that is being sent when its recipient is erased stores neither its content nor the address again", async () => {
+  const clerk = await t.actor({ permissions: CLERK });
+  const [her, other] = [await person(clerk), `other.${newMark()}@firm.example`];
+  const slug = `letter-${newMark()}`;
+  const texts = { subjectTemplate: "To {{name}}", htmlBodyTemplate: "<p>{{name}}</p>" };
+  await accepted(clerk.post("/api/v1/notification-templates", { slug, name: "Letter", ...texts }), 201);
+  const answered = Promise.withResolvers<void>();
+  const outbox = t.steward.platform.mail[0]!;
+  const slow: typeof outbox = {
+    ...outbox,
+    name: "slow",
+    async send({ to }) {
+      await answered.promise;
+      const refused = to.map(({ address }) => ({
+        address,
+        reason: `550 ${address} is full`,
+        permanent: true,
+      }));
+      return { accepted: [], refused, response: "" };
+    },
+  };
+  using _ = t.replace((p) => p, { mail: [slow] });
+  const template = {
+    templateSlug: slug,
+    templateData: { name: her.firstName },
+    textBody: null,
+    subject: null,
+  };
+  const ids = [
+    await sendMail(clerk, [her.email], template),
+    await sendMail(clerk, [her.email, other], { textBody: "To both" }),
+  ];
+  const messages = () =>
+    sql<{ jobId: string; status: string }[]>`
+    select job_id, status from notifications where id = any(${ids}::uuid[])`;
+  const sending = await until(messages, (rows) => rows.every(({ status }) => status === "Sending"));
+  const { id, statusUrl } = await accepted(
+    clerk.post(`/api/v1/users/${her.id}/erase`, { reason: "asked" }),
+    202,
+  );
+  await until(async () =>
+    (await sql`select from data_requests r join jobs j on j.id = r.job_id
+    where r.id = ${id} and j.attempts > 0 and j.status <> 'Processing'`).count
+  );
+  answered.resolve();
+  for (const { jobId } of sending) await t.settled(jobId);
+  await ended(clerk, statusUrl);
+  assert.deepEqual(await columnsWith(sql, her.texts), []);
+  const errors = await sql`select from notification_recipients
+    where address = ${other} and error_message like '550%' and status = 'Refused'`;
+  assert.equal(errors.count, 1, "the result for others is kept");
+});
+
 Deno.test("an erasure that failed midway is finished by the next attempt", async () => {
   const clerk = await t.actor({ permissions: CLERK });
   const him = await person(clerk);
