@@ -47,8 +47,8 @@ export const accessPersonalData: PersonalData<AccessPlatform> = {
     invitations: (q, { userId, addresses, tenantId }) =>
       q`
       select id, tenant_id, email, first_name, last_name, status, created_at, accepted_at from invitations
-      where (accepted_user_id = ${userId}
-          or mail_key(email) = any(array(select mail_key(a) from unnest(${addresses}::text[]) a)))
+      where (accepted_user_id = ${userId} or accepted_user_id is null
+          and mail_key(email) = any(array(select mail_key(a) from unnest(${addresses}::text[]) a)))
         and ${ofTenant(q, tenantId)} order by id`,
     "api-keys": (q, { userId, tenantId }) =>
       q`
@@ -59,11 +59,12 @@ export const accessPersonalData: PersonalData<AccessPlatform> = {
       select id, client_id, name, permissions, tenant_ids, created_at, expires_at, revoked_at from service_accounts
       where created_by = ${userId} and ${ofTenant(q, tenantId, "only_tenant_id")} order by id`,
   },
-  async eraseUsers({ sql }, { userIds, addresses }) {
+  async eraseUsers({ sql }, { userIds, addresses, beforeId }) {
     await sql`delete from invitations
-      where accepted_user_id = any(${userIds}::uuid[]) or mail_key(email) = any(array(select mail_key(a) from unnest(${addresses}::text[]) a))`;
+      where accepted_user_id = any(${userIds}::uuid[])
+        or mail_key(email) = any(array(select mail_key(a) from unnest(${addresses}::text[]) a)) and id < ${beforeId}`;
     await sql`delete from registrations
-      where mail_key(email) = any(array(select mail_key(a) from unnest(${addresses}::text[]) a))`;
+      where mail_key(email) = any(array(select mail_key(a) from unnest(${addresses}::text[]) a)) and id < ${beforeId}`;
     await sql`update delegations set reason = 'erased'
       where user_id = any(${userIds}::uuid[]) or actor_id = any(${userIds}::uuid[])`;
     await sql`update api_keys set name = 'erased', last_used_ip = null, revoked_at = coalesce(revoked_at, now()),

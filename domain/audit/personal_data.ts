@@ -57,12 +57,13 @@ export async function formerAddresses(q: Sql, userId: string): Promise<string[]>
   return rows.map(({ address }) => address);
 }
 
-async function eraseValuesAbout(sql: Sql, { userIds, addresses }: ErasedPersons): Promise<void> {
+async function eraseValuesAbout(sql: Sql, { userIds, addresses, beforeId }: ErasedPersons): Promise<void> {
   const subjects = [...userIds, ...addresses.map(addressSubject)];
   await untilDone(() =>
     sql`update audit_values set before = null, after = null, subjects = '{}', erased_at = now()
       where audit_id = any(array(select audit_id from audit_values
-        where subjects && ${subjects}::text[] and subjects <> '{}' limit ${ERASED_AT_ONCE}))`
+        where subjects && ${subjects}::text[] and subjects <> '{}'
+          and (audit_id < ${beforeId} or subjects && ${userIds}::text[]) limit ${ERASED_AT_ONCE}))`
   );
 }
 

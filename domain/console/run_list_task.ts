@@ -122,15 +122,22 @@ async function writeCsv(
     onProgress(Math.min(99, 100 * rows / Math.max(1, task.total)));
   });
   try {
-    const { fileId } = await storeServiceFile(p, {
-      tenantId: task.tenantId,
-      profile: EXPORT_PROFILE,
-      fileName: csvName(task.list, p.clock.now()),
-      contentType: "text/csv",
-      createdBy: task.userId,
-      keepUntil: new Date(p.clock.now().getTime() + FILE_DAYS * 86_400_000),
-    }, ReadableStream.from(lines).pipeThrough(toBytes(encoder)));
-    await endListTask(p.sql, task.id, { status: "Completed", fileId, rows: written });
+    await storeServiceFile(
+      p,
+      {
+        tenantId: task.tenantId,
+        profile: EXPORT_PROFILE,
+        fileName: csvName(task.list, p.clock.now()),
+        contentType: "text/csv",
+        createdBy: task.userId,
+        keepUntil: new Date(p.clock.now().getTime() + FILE_DAYS * 86_400_000),
+      },
+      ReadableStream.from(lines).pipeThrough(toBytes(encoder)),
+      async (tx, fileId) => {
+        const end = { status: "Completed", fileId, rows: written } as const;
+        if (!await endListTask(tx, task.id, end)) throw new TaskCancelled();
+      },
+    );
   } catch (failure) {
     if (!(failure instanceof TaskCancelled)) throw failure;
   }

@@ -8,10 +8,11 @@ const ROWS_AT_ONCE = 5_000;
 /** Events about a person, and what was sent of them. Events and deliveries are kept for 30 days at most. */
 export const eventPersonalData: PersonalData = {
   area: "events",
-  async eraseUsers({ sql }, { userIds, addresses }) {
+  async eraseUsers({ sql }, persons) {
+    const { userIds } = persons;
     await eraseEvents(sql, userIds);
     await eraseDeliveries(sql, userIds);
-    await eraseAddresses(sql, addresses, [
+    await eraseAddresses(sql, persons, [
       { table: "events", columns: { data: "json" } },
       { table: "webhook_deliveries", columns: { body: "text" } },
       { table: "webhook_endpoints", columns: { pause_reason: "text", last_error: "text" } },

@@ -129,6 +129,14 @@ export const newFinalKey = (): string => FINAL_PREFIX + randomName();
 export const deliveryKey = (tenantId: string | null, targetPath: string): string =>
   `${DELIVERIES_PREFIX}${tenantId ?? "product"}/${targetPath}`;
 
+/** Deletes the documents that were delivered to the folder of a tenant, when the tenant is erased. @throws ObjectStoreError */
+export async function deleteDeliveries(
+  { objects }: Pick<Platform, "objects">,
+  tenantId: string,
+): Promise<void> {
+  for await (const { key } of objects.list(deliveryKey(tenantId, ""))) await objects.delete(key);
+}
+
 const MAX_PATH_BYTES = 512;
 const SEGMENT = /^[\p{L}\p{N}_(][\p{L}\p{M}\p{N} _.()+,=@-]*$/u;
 

@@ -4,10 +4,11 @@ import { eraseAddresses } from "../shared/erase_text.ts";
 import { ofTenant, type PersonalData } from "../shared/personal_data.ts";
 import type { FileRow } from "./file.ts";
 import { emitFilesPurged } from "./file_events.ts";
-import { deleteDiscarded, discardObjects } from "./objects.ts";
+import { deleteDeliveries, deleteDiscarded, discardObjects } from "./objects.ts";
 import type { FilePlatform } from "./platform.ts";
 import { auditServicePurges } from "./purge_file.ts";
 import { JOB_REASONS } from "./purge_reasons.ts";
+import { releaseProductReferences } from "./references.ts";
 
 const FILES_AT_ONCE = 100;
 
@@ -27,12 +28,14 @@ export const filePersonalData: PersonalData<FilePlatform> = {
         retention_class, retain_until, legal_hold, created_by, created_at, purged_at, purge_reason
       from files where tenant_id = ${tenantId} order by id`,
   },
-  async eraseUsers({ sql }, { addresses }) {
-    await eraseAddresses(sql, addresses, [{ table: "files", columns: { legal_hold_reason: "text" } }]);
+  async eraseUsers({ sql }, persons) {
+    await eraseAddresses(sql, persons, [{ table: "files", columns: { legal_hold_reason: "text" } }]);
   },
   async eraseTenant(p, tenantId) {
     await requireNoLegalHold(p.sql, tenantId);
     while (await purgeTenantFiles(p, tenantId) > 0);
+    await deleteDeliveries(p, tenantId);
+    await transact(p.sql, (tx) => releaseProductReferences(tx, tenantId));
     await p
       .sql`update files set file_name = 'erased' where tenant_id = ${tenantId} and file_name <> 'erased'`;
   },

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { time } from "../shared/shapes.ts";
-import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { type Sql, type SqlPart, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { invalid, problem } from "../problems/problem.ts";
 import { type Caller, isSystemAdmin } from "../rights/caller.ts";
 import { newId } from "../shared/ids.ts";
@@ -109,18 +109,26 @@ export async function releaseReference(
 }
 
 /** Releases all references of owners, if any. For areas whose rows own files. */
-export async function releaseOwnerReferences(tx: Tx, scope: string, ownerIds: string[]): Promise<void> {
+export const releaseOwnerReferences = (tx: Tx, scope: string, ownerIds: string[]): Promise<void> =>
+  releaseReferences(tx, tx`scope = ${scope} and owner_id = any(${ownerIds}::text[])`);
+
+/** Releases all references of a tenant to product files, when the tenant is erased. */
+export const releaseProductReferences = (tx: Tx, tenantId: string): Promise<void> =>
+  releaseReferences(
+    tx,
+    tx`tenant_id = ${tenantId} and file_id in (select id from files where tenant_id is null)`,
+  );
+
+async function releaseReferences(tx: Tx, which: SqlPart): Promise<void> {
   // Lock files before references, and in id order, as all code here does. This prevents deadlocks.
   const files = await tx<{ id: string }[]>`
     select id from files where id in (
-      select file_id from file_references
-      where scope = ${scope} and owner_id = any(${ownerIds}::text[]) and released_at is null)
+      select file_id from file_references where ${which} and released_at is null)
     order by id for update`;
   if (files.length === 0) return;
   const released = await tx<{ fileId: string }[]>`
     update file_references set released_at = now()
-    where scope = ${scope} and owner_id = any(${ownerIds}::text[]) and released_at is null
-      and file_id = any(${files.map((file) => file.id)}::uuid[])
+    where ${which} and released_at is null and file_id = any(${files.map((file) => file.id)}::uuid[])
     returning file_id`;
   await decrementReferenceCounts(tx, released.map((reference) => reference.fileId));
 }

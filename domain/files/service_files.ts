@@ -34,7 +34,8 @@ export interface ServiceFile
 /**
  * Stores a file that the service or an extension generates. It is scanned like any upload; its status is Scanning when this
  * returns. A crash in between leaves a Pending file, which the sweep purges together with its content.
- * @param confirm called in the transaction that confirms the written file; if it throws, the file stays Pending
+ * @param confirm called in the transaction that confirms the written file; if it throws, the file stays Pending. What names
+ * the file is written here: then a crash leaves no confirmed file that nothing names
  * @returns the file's id and size in bytes
  * @throws FILE_PROFILE_UNKNOWN, FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE, FILE_TOO_LARGE_UNPROCESSABLE,
  * ObjectStoreError, or what the stream throws
@@ -43,7 +44,7 @@ export async function storeServiceFile(
   p: FilePlatform,
   o: ServiceFile,
   content: ReadableStream<Uint8Array>,
-  confirm: (tx: Tx) => Promise<void> = async () => {},
+  confirm: (tx: Tx, fileId: string) => Promise<void> = async () => {},
 ): Promise<{ fileId: string; sizeBytes: number }> {
   const { tenantId, fileName, contentType, createdBy } = o;
   const profile = requireServiceProfile(p, o.profile);
@@ -65,7 +66,7 @@ export async function storeServiceFile(
     }]));
   const staged = await p.objects.write(stagingKey, limitSize(profile, content), { contentType });
   await transact(p.sql, async (tx) => {
-    await confirm(tx);
+    await confirm(tx, fileId);
     await confirmServiceFile(p, tx, fileId, o, staged);
   });
   return { fileId, sizeBytes: staged.sizeBytes };

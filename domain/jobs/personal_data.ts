@@ -49,8 +49,8 @@ export const jobPersonalData: PersonalData = {
       select id, tenant_id, job_id, job_type_name, cron_expression, time_zone_id, created_at from recurring_jobs
       where created_by = ${userId} and ${ofTenant(q, tenantId)} order by id`,
   },
-  async eraseUsers({ sql }, { addresses }) {
-    await eraseAddresses(sql, addresses, TEXTS);
+  async eraseUsers({ sql }, persons) {
+    await eraseAddresses(sql, persons, TEXTS);
   },
   tenant: {
     jobs: (q, tenantId) =>

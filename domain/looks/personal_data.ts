@@ -12,11 +12,11 @@ export const looksPersonalData: PersonalData = {
       select tenant_id, address, name, status, created_at from notification_senders
       where address_key = any(${addresses.map(mailKey)}::text[]) and ${ofTenant(q, tenantId)} order by id`,
   },
-  async eraseUsers({ sql }, { addresses }) {
+  async eraseUsers({ sql }, { addresses, beforeId }) {
     await transact(sql, async (tx) => {
       const deleted = await tx<{ tenantId: string }[]>`
         delete from notification_senders where address_key = any(${addresses.map(mailKey)}::text[])
-        returning tenant_id`;
+          and id < ${beforeId} returning tenant_id`;
       if (deleted.length > 0) announceChange(tx, { topic: "looks", ids: deleted.map((row) => row.tenantId) });
     });
   },

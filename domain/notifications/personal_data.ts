@@ -1,15 +1,18 @@
 import { abandonJob } from "../jobs/control/job_control.ts";
+import { PostponeJob } from "../jobs/job_type.ts";
 import { eraseAddresses } from "../shared/erase_text.ts";
 import { type ErasedPersons, eraseRows, ofTenant, type PersonalData } from "../shared/personal_data.ts";
 import { addressKey } from "./addresses.ts";
 import { releaseIn } from "./attachments.ts";
 import type { NotificationPlatform } from "./platform.ts";
-import { ERASED_ADDRESS } from "./status.ts";
+import { ERASED_ADDRESS, type NotificationStatus } from "./status.ts";
 import { tenantKeyOf } from "./tenant_key.ts";
 import { transact } from "../../infra/postgres/postgres.ts";
 import { passOver } from "../shared/batches.ts";
 
 const RECIPIENTS_AT_ONCE = 10_000;
+/** An erasure goes on after this time if a message to the person is being sent. */
+const SENDING_MS = 2_000;
 
 const loweredOf = (addresses: string[]) => addresses.map((address) => address.toLowerCase());
 const keysOf = (addresses: string[]) => addresses.map((address) => addressKey("Email", address));
@@ -25,7 +28,9 @@ export const notificationPersonalData: PersonalData<NotificationPlatform> = {
         case when not n.is_confidential then n.text_body end as text_body, n.template_slug,
         case when not n.is_confidential then n.template_data end as template_data, n.created_at
       from notification_recipients r join notifications n on n.id = r.notification_id
-      where (r.user_id = ${userId} or lower(r.address) = any(${loweredOf(addresses)}::text[]))
+      where (r.user_id = ${userId} or r.user_id is null and lower(r.address) = any(${
+        loweredOf(addresses)
+      }::text[]))
         and ${ofTenant(q, tenantId, "n.tenant_id")} order by r.id`,
     "in-app": (q, { userId, tenantId }) =>
       q`
@@ -47,8 +52,10 @@ export const notificationPersonalData: PersonalData<NotificationPlatform> = {
   },
   async eraseUsers(p, persons) {
     const { sql } = p;
-    const { userIds, addresses } = persons;
-    await eraseReceived(p, persons);
+    const { userIds, addresses, beforeId } = persons;
+    const sending = await eraseReceived(p, persons);
+    // The run that sends a message writes its content and the address when it ends, also to its job and to events.
+    if (sending > 0) throw new PostponeJob(`${sending} message(s) to the person are being sent`, SENDING_MS);
     await eraseRows(sql, "user_notifications", sql`user_id = any(${userIds}::uuid[])`);
     for (
       const table of [
@@ -61,8 +68,9 @@ export const notificationPersonalData: PersonalData<NotificationPlatform> = {
     ) {
       await sql`delete from ${sql(table)} where user_id = any(${userIds}::uuid[])`;
     }
-    await sql`delete from notification_suppressions where address_key = any(${keysOf(addresses)}::text[])`;
-    await eraseAddresses(sql, addresses, [
+    await sql`delete from notification_suppressions where address_key = any(${keysOf(addresses)}::text[])
+      and id < ${beforeId}`;
+    await eraseAddresses(sql, persons, [
       {
         table: "notifications",
         columns: {
@@ -122,28 +130,36 @@ type ErasingPlatform = Pick<NotificationPlatform, "sql" | "attachedFiles">;
 /**
  * Erases the person as a recipient. If a message has no other recipient, its content is erased too, and it is cancelled if
  * it was not sent yet. A message to several keeps its content for the others. Reads all recipients in the order of their ids:
- * an index on addresses would cost every message.
+ * an index on addresses would cost every message. A message that is being sent is left out.
+ * @returns how many are left out
  */
-async function eraseReceived(p: ErasingPlatform, { userIds, addresses }: ErasedPersons): Promise<void> {
+async function eraseReceived(
+  p: ErasingPlatform,
+  { userIds, addresses, beforeId }: ErasedPersons,
+): Promise<number> {
   const { sql } = p;
+  let sending = 0;
   await passOver(RECIPIENTS_AT_ONCE, async (after) => {
     const rows = await sql<{ id: string; notificationId: string; isTheirs: boolean }[]>`
       select id, notification_id,
-        (user_id = any(${userIds}::uuid[]) or lower(address) = any(${[
-      ...userIds,
-      ...loweredOf(addresses),
-    ]}::text[])) is true as is_theirs
+        (user_id = any(${userIds}::uuid[]) or lower(address) = any(${userIds}::text[])
+          or lower(address) = any(${loweredOf(addresses)}::text[]) and id < ${beforeId}) is true as is_theirs
       from notification_recipients where id > ${after} order by id limit ${RECIPIENTS_AT_ONCE}`;
     const theirs = rows.filter(({ isTheirs }) => isTheirs);
-    for (const { id, notificationId } of theirs) await eraseRecipient(p, id, notificationId);
+    for (const { id, notificationId } of theirs) {
+      if (!await eraseRecipient(p, id, notificationId)) sending++;
+    }
     return rows;
   });
+  return sending;
 }
 
-async function eraseRecipient(p: ErasingPlatform, id: string, notificationId: string): Promise<void> {
-  await transact(p.sql, async (tx) => {
-    const [message] = await tx<{ jobId: string | null; recipientCount: number }[]>`
-      select job_id, recipient_count from notifications where id = ${notificationId} for update`;
+/** @returns false if the message is being sent */
+async function eraseRecipient(p: ErasingPlatform, id: string, notificationId: string): Promise<boolean> {
+  return await transact(p.sql, async (tx) => {
+    const [message] = await tx<{ jobId: string | null; status: NotificationStatus }[]>`
+      select job_id, status from notifications where id = ${notificationId} for update`;
+    if (message?.status === "Sending") return false;
     await tx`
       update notification_recipients set address = ${ERASED_ADDRESS}, display_name = null, error_message = null, user_id = null,
         delivery_detail = null,
@@ -152,7 +168,7 @@ async function eraseRecipient(p: ErasingPlatform, id: string, notificationId: st
       where id = ${id}`;
     const others = await tx`select from notification_recipients
       where notification_id = ${notificationId} and address <> ${ERASED_ADDRESS} limit 1`;
-    if (others.length > 0) return;
+    if (others.length > 0) return true;
     await releaseIn(p, tx, notificationId);
     await tx`delete from notification_attachments where notification_id = ${notificationId}`;
     await tx`update notification_attempts set error_message = null where notification_id = ${notificationId}`;
@@ -163,5 +179,6 @@ async function eraseRecipient(p: ErasingPlatform, id: string, notificationId: st
         status = case when status in ('Pending', 'Queued', 'Scheduled', 'Failed') then 'Cancelled' else status end
       where id = ${notificationId}`;
     if (message?.jobId) await abandonJob(tx, message.jobId);
+    return true;
   });
 }

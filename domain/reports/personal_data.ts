@@ -25,13 +25,16 @@ export const reportPersonalData: PersonalData<ReportPlatform> = {
       where lower(d.recipient) = any(${addresses.map((address) => address.toLowerCase())}::text[])
         and ${ofTenant(q, tenantId, "e.tenant_id")} order by d.id`,
   },
-  async eraseUsers({ sql }, { userIds, addresses }) {
+  async eraseUsers({ sql }, persons) {
+    const { userIds, addresses, beforeId } = persons;
     await sql`update report_deliveries set recipient = 'erased:' || id, error_message = null,
         status = case status when 'Owed' then 'Failed' else status end
-      where lower(recipient) = any(${addresses.map((address) => address.toLowerCase())}::text[])`;
+      where lower(recipient) = any(${
+      addresses.map((address) => address.toLowerCase())
+    }::text[]) and id < ${beforeId}`;
     await sql`update report_executions set requested_by = null
       where created_by = any(${userIds}::uuid[]) and requested_by is not null`;
-    await eraseAddresses(sql, addresses, TEXTS);
+    await eraseAddresses(sql, persons, TEXTS);
   },
   tenant: {
     executions: (q, tenantId) =>

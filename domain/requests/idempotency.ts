@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { type Pool, transact, type Tx, withTransactionSetup } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import { type Caller, principalId } from "../rights/caller.ts";
-import { newId } from "../shared/ids.ts";
+import { newId, timeOfId } from "../shared/ids.ts";
 import { deleteExpired, maintenanceJob } from "../jobs/maintenance.ts";
 import type { PersonalData } from "../shared/personal_data.ts";
 
@@ -220,10 +220,11 @@ export const pruneIdempotencyKeysJob = maintenanceJob({
  */
 export const requestPersonalData: PersonalData = {
   area: "requests",
-  async eraseUsers({ sql }, { userIds, addresses }) {
+  async eraseUsers({ sql }, { userIds, addresses, beforeId }) {
     const needles = [...userIds, ...addresses.map((address) => address.toLowerCase())];
     await sql`update idempotency_keys set body = null
       where body is not null and exists (
-        select from unnest(${needles}::text[]) needle where strpos(lower(body), needle) > 0)`;
+        select from unnest(${needles}::text[]) needle where strpos(lower(body), needle) > 0
+          and (created_at < ${timeOfId(beforeId)} or needle = any(${userIds}::text[])))`;
   },
 };

@@ -1,10 +1,13 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
+import type { ErasedPersons } from "./personal_data.ts";
+
+type Erased = Pick<ErasedPersons, "addresses" | "beforeId">;
 
 /** Texts of a table that may contain addresses. */
 export interface ErasableTexts {
   table: string;
-  /** Primary key, with its types. Default: `id`, a UUID. */
-  key?: Record<string, "uuid" | "integer" | "bytea">;
+  /** Primary key, with its types; the first column is a UUIDv7. Default: `id`. */
+  key?: Record<string, "uuid" | "integer">;
   /** Columns with their types. */
   columns: Record<string, "text" | "json" | "jsonb">;
 }
@@ -17,16 +20,16 @@ const ROWS_AT_ONCE = 5_000;
 const MIN_LENGTH = 6;
 
 /**
- * Replaces addresses in the texts of tables. Reads a table in the order of its key, so that each statement is bounded
- * whatever the size of the table; only rows that match are written.
+ * Replaces addresses in the texts of tables, in rows before `beforeId`. Reads a table in the order of its key, so that each
+ * statement is bounded whatever the size of the table; only rows that match are written.
  */
-export async function eraseAddresses(sql: Sql, addresses: string[], tables: ErasableTexts[]): Promise<void> {
-  for (const texts of tables) await eraseInTable(sql, addresses, texts);
+export async function eraseAddresses(sql: Sql, erased: Erased, tables: ErasableTexts[]): Promise<void> {
+  for (const texts of tables) await eraseInTable(sql, erased, texts);
 }
 
 async function eraseInTable(
   sql: Sql,
-  addresses: string[],
+  { addresses, beforeId }: Erased,
   { table, key = { id: "uuid" }, columns: columnTypes }: ErasableTexts,
 ): Promise<void> {
   const needles = addresses.filter((address) => address.length >= MIN_LENGTH);
@@ -52,11 +55,12 @@ async function eraseInTable(
   const keyOf = (row: Record<string, unknown>) => keys.map((_, i) => String(row[`key${i}`]));
 
   for (let after: string[] | null = null;;) {
-    const start: string = after ? `where (${orderedKeys}) > (${parameters(2)})` : "";
+    const start: string = after ? `and (${orderedKeys}) > (${parameters(3)})` : "";
     const rows: Record<string, unknown>[] = await sql.unsafe(
-      `select ${shownKeys}, (${matching}) is true as "matches" from ${table} t ${start}
+      `select ${shownKeys}, (${matching}) is true as "matches" from ${table} t
+       where t."${keys[0]}" < $2 ${start}
        order by ${orderedKeys} limit ${ROWS_AT_ONCE}`,
-      [patterns, ...after ?? []],
+      [patterns, beforeId, ...after ?? []],
     );
     for (const row of rows.filter(({ matches }) => matches)) {
       await sql.unsafe(

@@ -17,6 +17,8 @@ export interface ErasedPersons {
   userIds: string[];
   /** Email addresses and telephone numbers of the persons. */
   addresses: string[];
+  /** The persons' addresses are free at once: rows with one of them and this or a later id belong to who has it next. */
+  beforeId: string;
 }
 
 /** A query for rows of an export, by the name of the file that contains them. */

@@ -202,8 +202,8 @@ export const userDataPersonalData: PersonalData = {
       select id, kind, tenant_id, status, reason, requested_by, created_at, completed_at from data_requests
       where user_id = ${userId} order by id`,
   },
-  async eraseUsers({ sql }, { addresses }) {
-    await eraseAddresses(sql, addresses, [
+  async eraseUsers({ sql }, persons) {
+    await eraseAddresses(sql, persons, [
       {
         table: "user_import_rows",
         key: { import_id: "uuid", row: "integer" },

@@ -24,7 +24,7 @@ import { storeServiceFile } from "../files/service_files.ts";
 import { isLastFailure } from "../jobs/outage.ts";
 import { type JobEnd, readJobEnds } from "../jobs/job_row.ts";
 import { type Batch, type BatchResult, maintenanceJob, positionAfter } from "../jobs/maintenance.ts";
-import { FIRST_ID } from "../shared/ids.ts";
+import { FIRST_ID, firstIdOf, timeOfId } from "../shared/ids.ts";
 import type { Platform } from "../shared/platform.ts";
 import { type EndingImport, finishImport } from "./imports/result_file.ts";
 
@@ -54,16 +54,25 @@ export const eraseDataJob = defineJob({
 
 async function eraseUser(p: UserDataPlatform, request: DataRequestRow, signal: AbortSignal): Promise<void> {
   if (request.userId === null) return;
-  const persons = { userIds: [request.userId], addresses: request.addresses ?? [] };
-  await erasePersons(p, request.id, persons, signal);
+  await erasePersons(p, request.id, [{ ...request, userId: request.userId }], signal);
 }
 
+/** Time after the id of an erasure in which its transaction writes its other rows, which may have the person's addresses. */
+const BEGINS_WITHIN_MS = 1_000;
+
+/** @param erasures of users, begun together */
 async function erasePersons(
   p: UserDataPlatform,
   requestId: string,
-  persons: ErasedPersons,
+  erasures: { id: string; userId: string; addresses: string[] | null }[],
   signal: AbortSignal,
 ): Promise<void> {
+  const begun = Math.max(...erasures.map(({ id }) => timeOfId(id).getTime()));
+  const persons: ErasedPersons = {
+    userIds: erasures.map(({ userId }) => userId),
+    addresses: erasures.flatMap(({ addresses }) => addresses ?? []),
+    beforeId: firstIdOf(new Date(begun + BEGINS_WITHIN_MS)),
+  };
   for (const area of areasOf(p)) {
     signal.throwIfAborted();
     await writeStep(p.sql, requestId, area.area);
@@ -83,8 +92,7 @@ async function eraseTenant(p: UserDataPlatform, request: DataRequestRow, signal:
     const begun = await beginMembers(p, request, tenantId);
     const open = await findOpenErasures(p.sql, id, USERS_AT_ONCE);
     if (begun === 0 && open.length === 0) break;
-    const addresses = open.flatMap((erasure) => erasure.addresses ?? []);
-    await erasePersons(p, id, { userIds: open.map(({ userId }) => userId), addresses }, signal);
+    if (open.length > 0) await erasePersons(p, id, open, signal);
     for (const erasure of open) await completeRequest(p.sql, erasure.id, null);
   }
   for (const area of areasOf(p)) {
@@ -130,13 +138,16 @@ export const exportDataJob = defineJob({
   concurrency: 2,
   isConcurrencySoft: true,
   async run({ requestId }, context: JobContext<UserDataPlatform>) {
-    const { platform: p, db, signal } = context;
+    const { platform: p, signal } = context;
     const message = "The export failed; the job's executions show why.";
     const stored = await runRequest(context, requestId, message, async (request) => {
-      const file = await writeExport(p, request, signal);
-      if (await completeRequest(db, requestId, file.fileId)) return file;
-      await purgeErased(p, [file.fileId], JOB_REASONS.dataErased);
-      return null;
+      try {
+        return await writeExport(p, request, signal);
+      } catch (error) {
+        if (!(error instanceof ExportEnded)) throw error;
+        await purgeErased(p, [error.fileId], JOB_REASONS.dataErased);
+        return null;
+      }
     });
     return stored
       ? { exported: true, fileId: stored.fileId, sizeBytes: stored.sizeBytes }
@@ -144,6 +155,14 @@ export const exportDataJob = defineJob({
   },
 });
 
+/** Thrown when the file of an export is written, but an erasure has ended the export. */
+class ExportEnded extends Error {
+  constructor(readonly fileId: string) {
+    super("the export has ended");
+  }
+}
+
+/** Writes the file and completes the request. @throws ExportEnded */
 async function writeExport(p: UserDataPlatform, request: DataRequestRow, signal: AbortSignal) {
   const reader = connectPostgres(p.config.DATABASE_URL ?? "", { max: 1, work: "report", idleSeconds: 5 });
   try {
@@ -151,14 +170,21 @@ async function writeExport(p: UserDataPlatform, request: DataRequestRow, signal:
       ? userFiles(p, reader, request, signal)
       : tenantFiles(p, reader, request, signal);
     const name = request.kind === "UserExport" ? "user" : "tenant";
-    return await storeServiceFile(p, {
-      tenantId: request.contextTenantId,
-      profile: EXPORT_PROFILE,
-      fileName: `${name}-export-${request.userId ?? request.tenantId}.zip`,
-      contentType: EXPORT_CONTENT_TYPE,
-      createdBy: request.requestedBy,
-      keepUntil: new Date(p.clock.now().getTime() + EXPORT_DAYS * 86_400_000),
-    }, ReadableStream.from(zipStream(files)));
+    return await storeServiceFile(
+      p,
+      {
+        tenantId: request.contextTenantId,
+        profile: EXPORT_PROFILE,
+        fileName: `${name}-export-${request.userId ?? request.tenantId}.zip`,
+        contentType: EXPORT_CONTENT_TYPE,
+        createdBy: request.requestedBy,
+        keepUntil: new Date(p.clock.now().getTime() + EXPORT_DAYS * 86_400_000),
+      },
+      ReadableStream.from(zipStream(files)),
+      async (tx, fileId) => {
+        if (!await completeRequest(tx, request.id, fileId)) throw new ExportEnded(fileId);
+      },
+    );
   } finally {
     await reader.end({ timeout: 5 });
   }

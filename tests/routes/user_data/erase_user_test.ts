@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { newId } from "../../../domain/shared/ids.ts";
 import { has, pluck } from "../../support/answers.ts";
 import type { HttpAnswer } from "../../support/http.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
@@ -6,6 +7,7 @@ import { type Actor, setupShared } from "../../support/setup.ts";
 import { insertLink } from "../access/users.ts";
 import { tokenOf, withJobs } from "../auth/mails.ts";
 import { racing } from "../auth/people.ts";
+import { until } from "../../support/until.ts";
 import {
   CLERK,
   columnsWith,
@@ -102,7 +104,7 @@ Deno.test("after an erasure, no text column of any table has the person's values
       ${JSON.stringify({ firstName: him.firstName, isActive: true })}::text::jsonb, '203.0.113.77')`;
   await sql`with import as (
       insert into user_imports (id, tenant_id, file_id, is_dry_run, created_by, is_service_account, permissions, trace_id)
-      values (gen_random_uuid(), ${clerk.tenantId}, gen_random_uuid(), true, ${clerk.userId}, false, '{}', '0')
+      values (${newId()}, ${clerk.tenantId}, gen_random_uuid(), true, ${clerk.userId}, false, '{}', '0')
       returning id)
     insert into user_import_rows (import_id, row, email, outcome, errors)
     select id, 7, ${him.email}, 'failed', '{}' from import`;
@@ -252,6 +254,46 @@ Deno.test("an erased user is gone at once, also for sign-ins meanwhile, and the 
   assert.equal(log.body.totalCount, 1);
 });
 
+Deno.test("who gets the address of an erased user keeps the account, invitation and messages that came later", async () => {
+  const clerk = await t.actor({ permissions: [...CLERK, "create:roles"] });
+  const [{ id, email }, { email: invited, id: left }] = [await person(clerk), await person(clerk)];
+  const role = await accepted(clerk.post("/api/v1/roles", { name: "Guest" }), 201);
+  const later = { scheduledAt: "2099-01-01T00:00:00Z" };
+  const schedule = async (address: string) => {
+    const notification = {
+      channel: "Email",
+      recipients: [{ address }],
+      subject: "To",
+      textBody: `To ${address}`,
+    };
+    return (await accepted(clerk.post("/api/v1/notifications/schedule", { notification, ...later })))
+      .notificationId;
+  };
+  const earlier = await schedule(email);
+  const gate = Promise.withResolvers<void>();
+  const waiting = { area: "waiting", eraseUsers: () => gate.promise };
+  using _ = t.replace((p) => p, { personalData: [waiting, ...t.steward.platform.personalData] });
+  const begun = await Promise.all(
+    [id, left].map((user) => accepted(clerk.post(`/api/v1/users/${user}/erase`, { reason: "asked" }), 202)),
+  );
+  // Ids of the next second still count as those of the erasure.
+  const over = Date.now() + 1_000;
+  await until(() => Date.now() > over);
+  const next = await createUser(clerk, { email, firstName: "New" });
+  await accepted(clerk.post("/api/v1/users/invite", { email: invited, roleIds: [role.id] }), 201);
+  const sent = await schedule(email);
+  gate.resolve();
+  for (const { statusUrl } of begun) await ended(clerk, statusUrl);
+  const [kept] = await sql`select n.status, n.text_body, r.address from notifications n
+    join notification_recipients r on r.notification_id = n.id where n.id = ${sent}`;
+  assert.deepEqual({ ...kept }, { status: "Scheduled", textBody: `To ${email}`, address: email });
+  assert.equal((await clerk.get(`/api/v1/notifications/${earlier}`)).body.status, "Cancelled");
+  assert.equal((await sql`select from invitations where email = ${invited}`).count, 1);
+  const [created] = await sql`select v.after from audit_values v join audit_log a on a.id = v.audit_id
+    where a.target_id = ${next} and a.action = 'user.create'`;
+  assert.equal(created?.after.email, email);
+});
+
 Deno.test("nobody erases themself, or a user of other tenants without permission for all users", async () => {
   const [clerk, other] = [await t.actor({ permissions: CLERK }), await t.actor({ permissions: CLERK })];
   const him = await person(clerk);
@@ -295,6 +337,59 @@ Deno.test("a failed message is sent again to its other recipients only, and to n
   const rows = await sql`
     select address, status from notification_recipients where notification_id = ${both} order by address`;
   assert.deepEqual(rows.map((row) => [row.address, row.status]), [["erased", "Refused"], [other, "Sent"]]);
+});
+
+Deno.test("a mail that is being sent when its recipient is erased stores neither its content nor the address again", async () => {
+  const clerk = await t.actor({ permissions: CLERK });
+  const [her, other] = [await person(clerk), `other.${newMark()}@firm.example`];
+  const slug = `letter-${newMark()}`;
+  const texts = { subjectTemplate: "To {{name}}", htmlBodyTemplate: "<p>{{name}}</p>" };
+  await accepted(clerk.post("/api/v1/notification-templates", { slug, name: "Letter", ...texts }), 201);
+  const answered = Promise.withResolvers<void>();
+  const outbox = t.steward.platform.mail[0]!;
+  const slow: typeof outbox = {
+    ...outbox,
+    name: "slow",
+    async send({ to }) {
+      await answered.promise;
+      const refused = to.map(({ address }) => ({
+        address,
+        reason: `550 ${address} is full`,
+        permanent: true,
+      }));
+      return { accepted: [], refused, response: "" };
+    },
+  };
+  using _ = t.replace((p) => p, { mail: [slow] });
+  const template = {
+    templateSlug: slug,
+    templateData: { name: her.firstName },
+    textBody: null,
+    subject: null,
+  };
+  const ids = [
+    await sendMail(clerk, [her.email], template),
+    await sendMail(clerk, [her.email, other], { textBody: "To both" }),
+  ];
+  const messages = () =>
+    sql<{ jobId: string; status: string }[]>`
+    select job_id, status from notifications where id = any(${ids}::uuid[])`;
+  const sending = await until(messages, (rows) => rows.every(({ status }) => status === "Sending"));
+  const { id, statusUrl } = await accepted(
+    clerk.post(`/api/v1/users/${her.id}/erase`, { reason: "asked" }),
+    202,
+  );
+  await until(async () =>
+    (await sql`select from data_requests r join jobs j on j.id = r.job_id
+    where r.id = ${id} and j.attempts > 0 and j.status <> 'Processing'`).count
+  );
+  answered.resolve();
+  for (const { jobId } of sending) await t.settled(jobId);
+  await ended(clerk, statusUrl);
+  assert.deepEqual(await columnsWith(sql, her.texts), []);
+  const errors = await sql`select from notification_recipients
+    where address = ${other} and error_message like '550%' and status = 'Refused'`;
+  assert.equal(errors.count, 1, "the result for others is kept");
 });
 
 Deno.test("an erasure that failed midway is finished by the next attempt", async () => {

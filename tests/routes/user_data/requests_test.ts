@@ -38,6 +38,14 @@ async function exported() {
   const her = await person(clerk);
   const { body: session } = await signIn(t, her.email);
   await sendMail(clerk, [her.email], { textBody: "A message" });
+  const former = await sendMail(clerk, [her.email], { textBody: "To who had the address before" });
+  await sql`update notification_recipients set user_id = ${clerk.userId} where notification_id = ${former}`;
+  await sql`insert into invitations (id, tenant_id, email, first_name, last_name, role_ids, status, invited_by, token_hash, expires_at,
+      accepted_at, accepted_user_id)
+    values (${newId()}, ${clerk.tenantId}, ${her.email}, '', '', '{}', 'Accepted', ${clerk.userId}, ${
+    Buffer.from(newId())
+  }, now(), now(),
+      ${clerk.userId})`;
   await sendMail(clerk, [her.id], { channel: "InApp", textBody: "In app" });
   await until(async () => (await sql`select from user_notifications where user_id = ${her.id}`).length);
   return { clerk, her, session, request: await done(clerk, `/api/v1/users/${her.id}/export`) };
@@ -50,7 +58,8 @@ Deno.test("the export of a user has the rows about the user in the tenant, and n
   assert.equal(rows["access/profile.jsonl"]?.[0]?.email, her.email);
   assert.equal(rows["access/links.jsonl"]?.[0]?.externalId, `ext-${her.email}`);
   assert.equal(rows["access/sessions.jsonl"]?.length, 1);
-  assert.equal(rows["notifications/messages.jsonl"]?.[0]?.textBody, "A message");
+  assert.deepEqual(pluck(rows["notifications/messages.jsonl"] ?? [], "textBody"), ["A message", "In app"]);
+  assert.deepEqual(rows["access/invitations.jsonl"], []);
   assert.equal(rows["notifications/in-app.jsonl"]?.[0]?.body, "In app");
   const actions = rows["audit/audit-log.jsonl"]?.map(({ action }) => action);
   assert.ok(actions?.includes("user.create") && actions.includes("user.export"));
@@ -162,6 +171,25 @@ Deno.test("an export that runs when the user is erased does not finish; its file
   const files =
     await sql`select status, purge_reason from files where file_name = ${`user-export-${her.id}.zip`}`;
   assert.deepEqual({ ...files[0] }, { status: "Purged", purgeReason: "job:data-erased" });
+});
+
+Deno.test("an attempt that cannot complete its export leaves no file that the erasure of the user does not find", async () => {
+  const clerk = await t.actor({ permissions: CLERK });
+  const her = await person(clerk);
+  await sql.unsafe(`create function break_export() returns trigger language plpgsql as $$
+    begin raise exception 'the disk is full'; end $$`);
+  await sql.unsafe(`create trigger break_export before update on data_requests for each row
+    when (new.user_id = '${her.id}' and new.file_id is not null) execute function break_export()`);
+  const { id } = await accepted(clerk.post(`/api/v1/users/${her.id}/export`), 202);
+  await until(async () =>
+    (await sql`select from data_requests r join jobs j on j.id = r.job_id
+    where r.id = ${id} and j.status = 'Failed'`).length
+  );
+  await sql`drop function break_export cascade`;
+  await done(clerk, `/api/v1/users/${her.id}/erase`, { reason: "asked" });
+  const files = await sql<{ status: string }[]>`
+    select status from files where file_name = ${`user-export-${her.id}.zip`}`;
+  assert.deepEqual(pluck(files, "status"), ["Pending"], "the sweep purges what was not confirmed");
 });
 
 const importing = new Importing(t);

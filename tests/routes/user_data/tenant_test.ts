@@ -143,6 +143,17 @@ const rowsOf = async (tenantId: string) =>
 Deno.test("files of an erased tenant are purged; one under legal hold refuses the erasure", async () => {
   const { name, tenantId, clerk } = await office();
   const { id } = await new Uploading(t).uploadAndScan(clerk);
+  const product = await new Uploading(t).uploadAndScan(
+    await t.actor({ permissions: ["upload:files", "read:files"] }),
+  );
+  await sql`update files set tenant_id = null where id = ${product.id}`;
+  const owner = { scope: "orders", ownerId: "1" };
+  await accepted(clerk.post(`/api/v1/files/${product.id}/references`, owner), 201);
+  const { objects } = t.steward.platform;
+  const [theirs, others] = [`deliveries/${tenantId}/monthly/users.csv`, `deliveries/${tenantId}0/users.csv`];
+  for (const key of [theirs, others]) {
+    await objects.write(key, new Blob(["email"]).stream(), { contentType: "text/csv" });
+  }
   await accepted(clerk.put(`/api/v1/files/${id}/retention`, { legalHold: true }));
   await deactivate(tenantId);
   const held = await erase(admin, tenantId, { reason: "r", name });
@@ -155,6 +166,9 @@ Deno.test("files of an erased tenant are purged; one under legal hold refuses th
     await sql`select status, purge_reason, file_name, reference_count from files where id = ${id}`;
   const purged = { status: "Purged", purgeReason: "job:tenant-erased" };
   assert.deepEqual({ ...file }, { ...purged, fileName: "erased", referenceCount: 0 });
+  const [released] = await sql`select reference_count from files where id = ${product.id}`;
+  assert.equal(released?.referenceCount, 0, "nothing of the tenant holds a product file");
+  assert.deepEqual([await objects.head(theirs) !== null, await objects.head(others) !== null], [false, true]);
 });
 
 Deno.test("the platform tenant and a group with children cannot be erased", async () => {
