@@ -24,11 +24,9 @@ export const eventPersonalData: PersonalData = {
   },
   tenant: {
     events: (q, tenantId) =>
-      q`
-      select id, type, data, occurred_at from events where tenant_id = ${tenantId} order by id`,
+      q`select id, type, data, occurred_at from events where tenant_id = ${tenantId} order by id`,
     "webhook-endpoints": (q, tenantId) =>
-      q`
-      select id, url, description, event_types, is_active, created_by, created_at from webhook_endpoints
+      q`select id, url, description, event_types, is_active, created_by, created_at from webhook_endpoints
       where tenant_id = ${tenantId} and deleted_at is null order by id`,
   },
   async eraseTenant({ sql }, tenantId) {

@@ -198,8 +198,7 @@ export const userDataPersonalData: PersonalData = {
   area: "user-data",
   user: {
     requests: (q, { userId }) =>
-      q`
-      select id, kind, tenant_id, status, reason, requested_by, created_at, completed_at from data_requests
+      q`select id, kind, tenant_id, status, reason, requested_by, created_at, completed_at from data_requests
       where user_id = ${userId} order by id`,
   },
   async eraseUsers({ sql }, { addresses }) {
@@ -214,8 +213,7 @@ export const userDataPersonalData: PersonalData = {
   },
   tenant: {
     imports: (q, tenantId) =>
-      q`
-      select id, status, is_dry_run, total, created, updated, failed, created_by, created_at, finished_at
+      q`select id, status, is_dry_run, total, created, updated, failed, created_by, created_at, finished_at
       from user_imports where tenant_id = ${tenantId} order by id`,
   },
   async eraseTenant({ sql }, tenantId) {
