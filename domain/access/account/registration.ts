@@ -24,7 +24,7 @@ import { markProved } from "./proved_owner.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
 import { domainOfMail, enumName, orReset, uuid, withDefault } from "../../shared/shapes.ts";
 import { contentTag, requireTag } from "../../shared/version.ts";
-import { permissionsOfRoles, requireMayAssignRoles } from "../roles/escalation.ts";
+import { requireMayAssignRoles, requireWithinTenant } from "../roles/escalation.ts";
 
 const LIFE_MINUTES = 30;
 /** Maximum number of unexpired requests of one network address, for any emails. It limits what a bot can mail to strangers. */
@@ -258,16 +258,7 @@ export async function updateRegistrationSettings(
     requireOwnTargets(await lockLinkTargets(tx, [link]), link);
     requireTag(ifMatch, contentTag(before));
     await requireMayAssignRoles(tx, caller, link.roleIds);
-    const given = await permissionsOfRoles(tx, link.roleIds);
-    const beyond = given.filter(({ reach }) => reach === "Platform").map(({ code }) => code);
-    if (beyond.length > 0) {
-      throw problem(
-        "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
-        `Role ${after.roleId} cannot be given at a registration: it has platform reach by ${
-          beyond.join(", ")
-        }.`,
-      );
-    }
+    await requireWithinTenant(tx, link.roleIds, "at a registration");
     if (contentTag(after) === contentTag(before)) return before;
     await tx`insert into registration_settings (tenant_id, mode, domains, role_id)
       values (${tenantId}, ${after.mode}, ${after.domains}::text[], ${after.roleId})

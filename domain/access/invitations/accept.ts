@@ -18,7 +18,7 @@ import { countFailedSignIn, requireAddressBelowLimit, requireUnlocked } from "..
 import { lockLinks, lockLinkTargets } from "../users/link_targets.ts";
 import { linkUserToTenant } from "../users/links.ts";
 import { createMailedUser } from "../users/user_create.ts";
-import { lockUser, readUserTenant } from "../users/user_details.ts";
+import { lockUser } from "../users/user_details.ts";
 import { type Invited, requireInviter } from "./invite.ts";
 
 /** An invitation, as the holder of its link sees it. */
@@ -145,8 +145,7 @@ async function join(
     await confirm(tx);
     const { tenantId, tenantName, email, roleIds } = open;
     const link = { tenantId, roleIds, isDefault: false, isActive: true };
-    const read = (tx: Tx) => readUserTenant(tx, userId, tenantId);
-    await linkUserToTenant({ ...p, sql: tx }, null, userId, link, read);
+    await linkUserToTenant({ ...p, sql: tx }, null, userId, link);
     await recordAccepted(tx, open, userId, origin);
     return { userId, email, tenantId, tenantName };
   });

@@ -60,14 +60,15 @@ export async function emitLinksChanged(
 ): Promise<void> {
   const has = (links: Pick<Assignment, "tenantId">[], tenantId: string) =>
     links.some((link) => link.tenantId === tenantId);
-  await emitEvents(p, tx, [
-    ...after.filter(({ tenantId }) => !has(before, tenantId)).map((
-      { tenantId, isActive, roleIds },
-    ): NewEvent => ({ type: "user.linked", tenantId, data: { userId, isActive, roleIds } })),
-    ...before.filter(({ tenantId }) => !has(after, tenantId)).map((
-      { tenantId },
-    ): NewEvent => ({ type: "user.unlinked", tenantId, data: { userId } })),
-  ]);
+  const added = after.filter(({ tenantId }) => !has(before, tenantId));
+  const removed = before.filter(({ tenantId }) => !has(after, tenantId));
+  const linked = ({ tenantId, isActive, roleIds }: Assignment): NewEvent => {
+    return { type: "user.linked", tenantId, data: { userId, isActive, roleIds } };
+  };
+  const unlinked = removed.map(({ tenantId }): NewEvent => {
+    return { type: "user.unlinked", tenantId, data: { userId } };
+  });
+  await emitEvents(p, tx, [...added.map(linked), ...unlinked]);
 }
 
 async function emitToTenantsOf(

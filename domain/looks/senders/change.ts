@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { isPublicDomain, mailDomain, mailKey } from "../../../infra/mail/mail_address.ts";
 import { announceChange } from "../../../infra/postgres/changes.ts";
 import { type Sql, type SqlPart, transact, type Tx } from "../../../infra/postgres/postgres.ts";
@@ -11,7 +10,7 @@ import { countRows } from "../../shared/lists.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
 import { requireVersion } from "../../shared/version.ts";
 import type { LooksPlatform } from "../platform.ts";
-import { countProof, lockSenders } from "./proofs.ts";
+import { countProof, lockSenders, newDnsValue } from "./proofs.ts";
 import { readSender, type Sender, senderColumns, type SenderMethod } from "../sender.ts";
 
 const MAX_SENDERS = 100;
@@ -59,9 +58,6 @@ function requirePublicDomain(address: string): void {
   if (isPublicDomain(domain, "_steward")) return;
   throw invalid({ address: [`"${domain.slice(0, 100)}" is not a public domain name such as example.com`] });
 }
-
-/** A new value of a TXT record that proves a domain. */
-export const newDnsValue = (): string => `steward-verification=${randomBytes(18).toString("base64url")}`;
 
 /** The value of the TXT record for an address. All senders of a tenant in one domain share it. */
 async function dnsValueOf(tx: Tx, tenantId: string, address: string): Promise<string> {

@@ -1,36 +1,22 @@
-import { DnsUnavailable, readTxtRecords } from "../../../infra/dns.ts";
 import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import type { Actor } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
-import type { Platform } from "../../shared/platform.ts";
 import { digest } from "../../shared/secrets.ts";
 import type { LooksPlatform } from "../platform.ts";
 import { auditSender, mailLink, PROOF_TIME, writeSender } from "./change.ts";
-import { countProof, lockSenders } from "./proofs.ts";
+import {
+  countProof,
+  type Finding,
+  lockSenders,
+  MAX_MISSES,
+  recordError,
+  searchRecord,
+  takeDue,
+  verifiedInterval,
+} from "./proofs.ts";
 import { readSender, recordName, type Sender, senderColumns } from "../sender.ts";
 import { maintenanceJob } from "../../jobs/maintenance.ts";
-
-/** A verified sender fails after this many checks in a row that do not find its record. */
-export const MAX_MISSES = 3;
-
-/** The result of a check. `Unknown`: the name server did not answer. */
-export type Finding = "Found" | "Missing" | "Unknown";
-
-/** Searches a TXT record that proves a domain. */
-export async function searchRecord(
-  p: Pick<Platform, "config" | "log">,
-  { name, value }: { name: string; value: string | null },
-): Promise<Finding> {
-  try {
-    const records = await readTxtRecords(name, p.config.DNS_SERVER);
-    return records.some((record) => record.trim() === value) ? "Found" : "Missing";
-  } catch (error) {
-    if (!(error instanceof DnsUnavailable)) throw error;
-    p.log.warn("a record that proves a domain could not be searched", { name, error });
-    return "Unknown";
-  }
-}
 
 /** The record of a sender. */
 const recordOf = (sender: Sender) => ({ name: recordName(sender), value: sender.dnsValue });
@@ -111,9 +97,8 @@ async function settleCheck(
 
 /** Locks a sender that has not failed. It locks its tenant's senders first, in the order of `lockSenders`. */
 async function lockOpenSender(tx: Tx, id: string): Promise<Sender & { isTimeOver: boolean } | null> {
-  const [known] = await tx<
-    { tenantId: string }[]
-  >`select tenant_id from notification_senders where id = ${id}`;
+  const [known] = await tx<{ tenantId: string }[]>`
+    select tenant_id from notification_senders where id = ${id}`;
   if (!known) return null;
   await lockSenders(tx, known.tenantId);
   const [row] = await tx<(Sender & { isTimeOver: boolean })[]>`
@@ -144,12 +129,10 @@ async function verify(tx: Tx, before: Sender, actor: Actor): Promise<Sender> {
   return after;
 }
 
-const errorOf = ({ method, dnsValue, ...sender }: Sender, finding: Finding): string =>
-  method === "Mail"
+const errorOf = (sender: Sender, finding: Finding): string =>
+  sender.method === "Mail"
     ? "The mailed link was not used within 24 hours."
-    : finding === "Unknown"
-    ? `The name server did not answer for ${recordName(sender)}.`
-    : `The TXT record ${recordName(sender)} with the value ${dnsValue} was not found.`;
+    : recordError(recordOf(sender), finding);
 
 /**
  * The interval until the next check, for Postgres. The record of a pending sender is queried at growing intervals, that of
@@ -157,7 +140,7 @@ const errorOf = ({ method, dnsValue, ...sender }: Sender, finding: Finding): str
  * seconds in which it checks no other sender, so a pending sender then waits 30 minutes.
  */
 function nextCheck({ status, misses }: Sender, finding: Finding): string {
-  if (status === "Verified") return finding === "Unknown" ? "1 hour" : "1 day";
+  if (status === "Verified") return verifiedInterval(finding);
   return `${finding === "Unknown" ? 30 : Math.min(2 ** misses, 60)} minutes`;
 }
 
@@ -183,10 +166,8 @@ export async function confirmSender(
     await lockSenders(tx, known.tenantId);
     const [open] = await tx<Sender[]>`
       select * from notification_senders
-      where id = ${known.id} and token_hash = ${
-      digest(token)
-    } and status = 'Pending' and proof_ends_at > now()
-      for update`;
+      where id = ${known.id} and token_hash = ${digest(token)} and status = 'Pending'
+        and proof_ends_at > now() for update`;
     if (!open) throw badToken();
     return await verify(tx, open, { userId: null, tenantId: known.tenantId, ...origin });
   });
@@ -208,19 +189,9 @@ export const checkSendersJob = maintenanceJob<LooksPlatform>({
 
 /** Checks the sender that has been due longest. @returns 0 if none is due. */
 export async function checkDueSender(p: LooksPlatform): Promise<number> {
-  const due = await takeDueSender(p.sql);
+  const due = await takeDue<Sender>(p.sql, "notification_senders", senderColumns(p.sql));
   if (!due) return 0;
   const finding = due.method === "Dns" ? await searchRecord(p, recordOf(due)) : "Missing";
   await settleCheck(p, due.id, finding, null);
   return 1;
-}
-
-/** Claims the sender that has been due longest. If the process dies during the check, it is due again ten minutes later. */
-async function takeDueSender(sql: Sql): Promise<Sender | null> {
-  const [row] = await sql<Sender[]>`
-    update notification_senders set next_check_at = now() + interval '10 minutes'
-    where id = (select id from notification_senders where next_check_at <= now()
-      order by next_check_at limit 1 for update skip locked)
-    returning ${senderColumns(sql)}`;
-  return row ?? null;
 }

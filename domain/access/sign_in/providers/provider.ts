@@ -80,21 +80,7 @@ export function requireComplete({ kind, connection }: Pick<ProviderRow, "kind" |
 }
 
 /** A stored provider. Its client secret is encrypted. */
-export interface ProviderRow extends
-  Pick<
-    SignInProvider,
-    | "id"
-    | "kind"
-    | "name"
-    | "isEnabled"
-    | "claims"
-    | "createsUsers"
-    | "roleId"
-    | "satisfiesSecondFactor"
-    | "lastSignInAt"
-    | "createdAt"
-    | "updatedAt"
-  > {
+export interface ProviderRow extends Omit<SignInProvider, keyof Connection | "hasClientSecret" | "service"> {
   tenantId: string;
   connection: Connection;
   clientSecret: string | null;

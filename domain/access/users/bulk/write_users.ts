@@ -25,15 +25,10 @@ export async function writeUsers(
   await updateLinks(tx, users.filter(({ isNewLink }) => !isNewLink));
   await changeRoles(tx, users);
   const changedRights = users.filter((user) => user.created === null && hasOtherRights(user));
-  await usersAccessChanged(
-    p,
-    tx,
-    changedRights.map(({ userId, tenantId, before }) => ({
-      userId,
-      tenantIds: [tenantId],
-      everywhere: before.isActive !== undefined,
-    })),
-  );
+  const changes = changedRights.map(({ userId, tenantId, before }) => {
+    return { userId, tenantIds: [tenantId], everywhere: before.isActive !== undefined };
+  });
+  await usersAccessChanged(p, tx, changes);
   const { userId, apiKeyId, actedBy, traceId, tenantId, ip = null } = importer;
   const actor = { userId, apiKeyId, actedBy, traceId, tenantId, ip };
   await Promise.all([ // the database writes the audit rows while the events are prepared
@@ -99,9 +94,8 @@ async function updateLinks(tx: Tx, users: PlannedUser[]): Promise<void> {
   if (rows.length === 0) return;
   await tx`
     update user_tenants l set external_id = x."externalId"
-    from json_to_recordset(${
-    asJson(rows)
-  }::text::json) as x ("userId" uuid, "tenantId" uuid, "externalId" text)
+    from json_to_recordset(${asJson(rows)}::text::json)
+      as x ("userId" uuid, "tenantId" uuid, "externalId" text)
     where l.user_id = x."userId" and l.tenant_id = x."tenantId"`;
 }
 
@@ -161,12 +155,8 @@ function eventsOf(user: PlannedUser): NewEvent[] {
     events.push({ type: "user.linked", tenantId, data: { userId, isActive: true, roleIds: given } });
   }
   if (changed.length > 0) {
-    const update = (tenantId: string): NewEvent => ({
-      type: "user.updated",
-      tenantId,
-      data: { ...data, changed },
-    });
-    events.push(...user.tenantIds.map(update));
+    const updated = { type: "user.updated", data: { ...data, changed } } as const;
+    events.push(...user.tenantIds.map((tenantId) => ({ ...updated, tenantId })));
   }
   return events;
 }
