@@ -76,10 +76,7 @@ function chosen(q: Sql, { about, within, by }: Selection): SqlPart {
  * Reads a request about a user or a tenant.
  * @throws DATA_REQUEST_NOT_FOUND
  */
-export async function readRequest(
-  q: Sql,
-  o: Selection & { id: string },
-): Promise<DataRequest> {
+export async function readRequest(q: Sql, o: Selection & { id: string }): Promise<DataRequest> {
   const [row] = await q<DataRequest[]>`
     select ${requestColumns(q)} from data_requests
     where id = ${o.id} and ${chosen(q, o)}`;
@@ -100,10 +97,7 @@ export async function readOwnExportFile(q: Sql, caller: Caller, id: string): Pro
 }
 
 /** The requests about a user or tenant, newest first; at most 20. */
-export async function listRequests(
-  q: Sql,
-  o: Selection,
-): Promise<DataRequest[]> {
+export async function listRequests(q: Sql, o: Selection): Promise<DataRequest[]> {
   return await q<DataRequest[]>`
     select ${requestColumns(q)} from data_requests
     where ${chosen(q, o)} order by id desc limit 20`;
@@ -120,11 +114,7 @@ export interface NewRequest {
 }
 
 /** Inserts a Queued request. */
-export async function insertRequest(
-  tx: Tx,
-  caller: Caller,
-  o: NewRequest,
-): Promise<DataRequest> {
+export async function insertRequest(tx: Tx, caller: Caller, o: NewRequest): Promise<DataRequest> {
   const [row] = await tx<DataRequest[]>`
     insert into data_requests (id, kind, user_id, tenant_id, reason, addresses, requested_by, context_tenant_id, job_id)
     values (${o.id}, ${o.kind}, ${o.userId ?? null}, ${o.tenantId ?? null}, ${o.reason ?? null},

@@ -5,8 +5,7 @@ import { LOOKS_OF } from "../../notifications/content.ts";
 import { type PlainMail, sendServiceMail, type TemplatedMail } from "../../notifications/sending/send.ts";
 import { type Problem, problem } from "../../problems/problem.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
-import { permissionCodes } from "../../rights/held_permissions.ts";
-import { loadPermissionsIn } from "../../rights/key_rights.ts";
+import { permissionsNow } from "../../rights/key_rights.ts";
 import { fullName } from "../../rights/user_lookup.ts";
 import { newId } from "../../shared/ids.ts";
 import { readPage } from "../../shared/lists.ts";
@@ -76,10 +75,7 @@ async function requireNoMember(tx: Tx, tenantId: string, email: string): Promise
     select from users u join user_tenants l on l.user_id = u.id and l.tenant_id = ${tenantId}
     where mail_key(u.email) = mail_key(${email}) and u.deleted_at is null`;
   if (!member) return;
-  throw problem(
-    "USER_ALREADY_ASSIGNED",
-    `${email} was not invited: a user of the tenant has this email.`,
-  );
+  throw problem("USER_ALREADY_ASSIGNED", `${email} was not invited: a user of the tenant has this email.`);
 }
 
 interface OpenInvitation extends NewInvitation {
@@ -207,7 +203,7 @@ export async function requireInviter(
   q: Sql,
   { tenantId, tenantName, roleIds, invitedBy }: Invited,
 ): Promise<void> {
-  const held = await permissionsOf(q, invitedBy, tenantId);
+  const held = await permissionsNow(q, invitedBy, tenantId);
   if (held.has("admin:system")) return;
   const given = await permissionsOfRoles(q, roleIds);
   if (["create:users", ...given.map(({ code }) => code)].every((code) => held.has(code))) return;
@@ -215,17 +211,6 @@ export async function requireInviter(
     "INVITATION_INVITER_FORBIDDEN",
     `The invitation cannot be accepted: its sender may no longer give its roles in ${tenantName}.`,
   );
-}
-
-/** The permissions that a user or a service account has in a tenant now; none if it is not active. */
-async function permissionsOf(q: Sql, id: string, tenantId: string): Promise<ReadonlySet<string>> {
-  const [user] = await q<{ codes: string[] }[]>`
-    select array(${permissionCodes(q, id, tenantId)}) as codes from users
-    where id = ${id} and is_active and deleted_at is null`;
-  if (user) return new Set(user.codes);
-  const live = await q`select from service_accounts where id = ${id} and revoked_at is null`;
-  const account = live.count > 0 ? await loadPermissionsIn(q, id, tenantId) : null;
-  return account?.permissions ?? new Set();
 }
 
 export const INVITATION_STATUSES = ["Pending", "Expired", "Accepted", "Revoked"] as const;
