@@ -64,9 +64,8 @@ async function releaseForgotten(
   const released = await transact(p.sql, async (tx) => {
     const rows = await tx<{ id: string; tenantId: string }[]>`
       select d.id, e.tenant_id from webhook_endpoints e join webhook_deliveries d on d.endpoint_id = e.id
-      where e.paused_at is null and e.deleted_at is null and d.status = 'Pending' and d.held and d.id > ${
-      after ?? FIRST_ID
-    }
+      where e.paused_at is null and e.deleted_at is null and d.status = 'Pending' and d.held
+        and d.id > ${after ?? FIRST_ID}
         and d.next_attempt_at < now() - make_interval(mins => ${OVERDUE_MINUTES})
         and not exists (select from webhook_deliveries b where b.endpoint_id = d.endpoint_id
           and b.order_key = d.order_key and b.order_number < d.order_number and b.status = 'Pending')

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Tx } from "../../infra/postgres/postgres.ts";
 import { linkUserToTenant } from "../../domain/access/users/links.ts";
 import { AdminUserChange, deleteUser, updateUser } from "../../domain/access/users/user_changes.ts";
 import { createUser, NewUser } from "../../domain/access/users/user_create.ts";
@@ -86,9 +87,8 @@ export const adminUsersRoutes = [
       "LAST_SYSTEM_ADMIN_CONFLICT",
       "USER_EXTERNAL_ID_CONFLICT",
     ],
-    async run({ platform, caller, params, body, call }) {
-      return versionedAnswer(await updateUser(platform, caller, params.id, body, call.ifMatch));
-    },
+    run: async ({ platform, caller, params, body, call }) =>
+      versionedAnswer(await updateUser(platform, caller, params.id, body, call.ifMatch)),
   }),
   endpoint("DELETE /api/v1/admin/users/{id}", {
     id: "deleteUserAnywhere",
@@ -127,13 +127,8 @@ export const adminUsersRoutes = [
     ],
     async run({ platform, caller, params, body }) {
       const link = { ...body, isActive: true };
-      const { value } = await linkUserToTenant(
-        platform,
-        caller,
-        params.id,
-        link,
-        (tx) => readAdminUser(tx, params.id),
-      );
+      const read = (tx: Tx) => readAdminUser(tx, params.id);
+      const { value } = await linkUserToTenant(platform, caller, params.id, link, read);
       return created(value, locationOf(params.id));
     },
   }),

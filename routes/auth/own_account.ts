@@ -25,7 +25,7 @@ import {
 } from "../../domain/rights/checks.ts";
 import { givenPhoneNumber, mailAddress, optionalName, uuid } from "../../domain/shared/shapes.ts";
 import { HostedLooksDto, readHostedLooks } from "../looks/hosted_page.ts";
-import { noContentAfter, ok, okVersioned } from "../shared/answer.ts";
+import { acceptedAfter, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery, queryIds, queryInteger } from "../shared/validation.ts";
 import { confirmationPage } from "./mailed_page.ts";
@@ -75,9 +75,8 @@ export const ownAccountRoutes = [
     answers: {
       200: { description: "A page of tenants, the default one first", schema: pagedResultOf(OwnTenant) },
     },
-    async run({ db, caller, query }) {
-      return ok(await findOwnTenants(db, caller.userId, onlyTenantOf(caller), query));
-    },
+    run: async ({ db, caller, query }) =>
+      ok(await findOwnTenants(db, caller.userId, onlyTenantOf(caller), query)),
   }),
   endpoint("PUT /api/v1/auth/me", {
     id: "updateMe",
@@ -141,10 +140,7 @@ export const emailChangeRoutes = [
     }).meta({ id: "ChangeEmailRequest" }),
     answers: { 202: { description: "A link is sent if the email is free" } },
     problems: ["ACCOUNT_LOCKED_UNAUTHORIZED"],
-    async run({ platform, caller, body }) {
-      await requestEmailChange(platform, caller, body);
-      return { status: 202, headers: {}, body: undefined };
-    },
+    run: ({ platform, caller, body }) => acceptedAfter(requestEmailChange(platform, caller, body)),
   }),
   endpoint("POST /api/v1/auth/confirm-email", {
     id: "confirmEmail",

@@ -138,10 +138,7 @@ export const oidcRoutes = [
       "PROVIDER_FACTOR_REQUIRED_FORBIDDEN",
     ],
     run: async ({ platform, db, body, call }) =>
-      await signedInAnswer(
-        db,
-        await redeemHandover(platform, body.code, originOf(call, body.deviceToken)),
-      ),
+      await signedInAnswer(db, await redeemHandover(platform, body.code, originOf(call, body.deviceToken))),
   }),
 ] as const;
 

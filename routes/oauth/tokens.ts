@@ -237,10 +237,7 @@ async function bearerCaller(platform: ServicePlatform, call: Call): Promise<Call
 }
 
 /** Who asks, and about which token. */
-async function readQuestion(
-  platform: ServicePlatform,
-  call: Call,
-): Promise<{ asker: Asker; token: string }> {
+async function readQuestion(platform: ServicePlatform, call: Call): Promise<{ asker: Asker; token: string }> {
   if (isBearer(call)) {
     const asker = requireAccount(await bearerCaller(platform, call));
     return { asker, token: requireParameter(readParameters(await call.readForm()), "token") };

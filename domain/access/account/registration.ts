@@ -90,9 +90,8 @@ async function mailRegistrationLink(p: AccessPlatform, id: string): Promise<void
   await transact(p.sql, async (tx) => {
     await lockNamed(tx, "registrations", mailKey(email));
     if (!await mayHaveLink(tx, asked)) return;
-    const given = await tx`update registrations set token_hash = ${digest(token)}, expires_at = ${
-      inLifeTime(tx)
-    }
+    const given = await tx`
+      update registrations set token_hash = ${digest(token)}, expires_at = ${inLifeTime(tx)}
       where id = ${id} and token_hash is null and expires_at > now()`;
     if (given.count === 0) return;
     // The token of an email with an account is mailed to nobody, but counts for the limits.

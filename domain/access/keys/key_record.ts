@@ -105,11 +105,10 @@ export function newKey(prefix = KEY_PREFIX): { key: string; hash: Buffer; start:
 export function requireMayGrant(caller: Pick<Caller, "permissions">, codes: string[]): void {
   const notHeld = codes.filter((code) => !holds(caller, code));
   if (notHeld.length === 0) return;
+  const named = notHeld.join(", ");
   throw problem(
     "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
-    `The key cannot have the permissions ${notHeld.join(", ")}, which the caller does not hold.${
-      howToGet(notHeld)
-    }`,
+    `The key cannot have the permissions ${named}, which the caller does not hold.${howToGet(notHeld)}`,
   );
 }
 

@@ -44,9 +44,8 @@ export async function createCatalogRoles(tx: Tx, tenantId: string, type: string)
   await tx`insert into roles ${tx(rows)}`;
   await tx`
     insert into role_permissions (role_id, permission_id)
-    select r.id, p.id from unnest(${rows.map(({ id }) => id)}::uuid[], ${
-    rows.map(({ name }) => name)
-  }::text[]) r (id, name)
+    select r.id, p.id
+    from unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ name }) => name)}::text[]) r (id, name)
     join default_role_permissions d on d.role_name = r.name
     join permissions p on p.code = d.permission_code and p.tenant_id is null and p.deleted_at is null`;
 }

@@ -71,11 +71,7 @@ export async function revokePermission(
  * Granting platform reach needs a recent sign-in of users with a second factor.
  * @throws PERMISSION_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED, STEP_UP_REQUIRED_FORBIDDEN
  */
-async function requireGrantable(
-  tx: Tx,
-  caller: TenantCaller,
-  ids: string[],
-): Promise<GrantedPermission[]> {
+async function requireGrantable(tx: Tx, caller: TenantCaller, ids: string[]): Promise<GrantedPermission[]> {
   const permissions = await findPermissions(tx, caller.tenantId, ids);
   const notHeld = permissions.filter(({ reach, code }) => reach === "Platform" && !holds(caller, code));
   if (notHeld.length > 0) {

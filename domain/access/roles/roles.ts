@@ -125,11 +125,7 @@ export async function lookUpRoles(
   request: RoleFilter & PageRequest,
 ): Promise<PagedResult<RoleLookupItem>> {
   const from = q`roles r where ${where(q, tenantId, request)}`;
-  return await readPage(
-    q,
-    { columns: q`r.id, r.name, r.description`, from, order: byName(q) },
-    request,
-  );
+  return await readPage(q, { columns: q`r.id, r.name, r.description`, from, order: byName(q) }, request);
 }
 
 /** Lists names of any tenant's matching roles, sorted by name. Throws TENANT_NOT_FOUND. */

@@ -185,10 +185,7 @@ export async function changeScimUser(
     requireVersion(ifMatch, user.version);
     const row = { ...present, ...user, isActive: present.isActive };
     const wanted = wantedOf(change(toResource(row, p.baseUrl())), row);
-    const ignored = [
-      ...renamed(user, wanted),
-      ...await writePerson({ ...p, sql: tx }, caller, user, wanted),
-    ];
+    const ignored = [...renamed(user, wanted), ...await writePerson({ ...p, sql: tx }, caller, user, wanted)];
     await changeAttributes(tx, caller, row, wanted.attributes);
     if (wanted.isActive !== row.isActive) {
       await setLinkActive(p, tx, caller, { userId: id, roleIds: row.roleIds, targets }, wanted.isActive);
@@ -396,9 +393,8 @@ const FILTERABLE: Filterable = {
   any: {
     emails: (q, inner) =>
       q`case when s.attributes -> 'emails' is null then ${inner((name) => OWN_EMAIL[name])}
-        else exists (select from jsonb_array_elements(s.attributes -> 'emails') e where ${
-        inner((name) => EMAIL[name])
-      }) end`,
+        else exists (select from jsonb_array_elements(s.attributes -> 'emails') e
+          where ${inner((name) => EMAIL[name])}) end`,
   },
 };
 

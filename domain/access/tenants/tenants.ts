@@ -97,11 +97,7 @@ export async function lookUpTenants(
 ): Promise<PagedResult<TenantLookupItem>> {
   const columns = q`t.id, t.name, t.type, t.is_active, t.parent_tenant_id`;
   const from = q`tenants t where ${where(q, reach, request)}`;
-  return await readPage(
-    q,
-    { columns, from, order: orderBy(q, SORTS.name, "t.id", "Ascending") },
-    request,
-  );
+  return await readPage(q, { columns, from, order: orderBy(q, SORTS.name, "t.id", "Ascending") }, request);
 }
 
 export const TenantsSummary = z.object({

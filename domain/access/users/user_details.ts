@@ -110,11 +110,7 @@ export const adminUserColumns = (q: Sql) =>
   ), '[]') as tenants`;
 
 /** Reads a user of any tenants; role names are those in `tenantId`. Throws USER_NOT_FOUND. */
-export async function readUser(
-  q: Sql,
-  userId: string,
-  tenantId: string | null,
-): Promise<Versioned<User>> {
+export async function readUser(q: Sql, userId: string, tenantId: string | null): Promise<Versioned<User>> {
   const [row] = await q<(User & { version: number })[]>`
     select ${userColumns(q, tenantId)}, u.version from users u
     where u.id = ${userId} and u.deleted_at is null`;
@@ -160,11 +156,7 @@ export async function readUserTenants(q: Sql, userId: string): Promise<UserTenan
  * External ids of other tenants are null for callers without platform reach: they are those tenants' own data.
  * Throws USER_NOT_FOUND for any other user.
  */
-export async function readUserTenantsAs(
-  q: Sql,
-  caller: TenantCaller,
-  userId: string,
-): Promise<UserTenant[]> {
+export async function readUserTenantsAs(q: Sql, caller: TenantCaller, userId: string): Promise<UserTenant[]> {
   await requireUser(q, userId, caller.tenantId);
   return await readLinks(q, userId, {
     tenantId: isProgram(caller) ? caller.tenantId : null,

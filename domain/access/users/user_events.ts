@@ -31,12 +31,7 @@ export async function emitUserCreated(
 }
 
 /** Emits `user.updated` to each tenant of the user; `changed` names the changed fields. */
-export async function emitUserUpdated(
-  p: Waking,
-  tx: Tx,
-  user: UserFields,
-  changed: string[],
-): Promise<void> {
+export async function emitUserUpdated(p: Waking, tx: Tx, user: UserFields, changed: string[]): Promise<void> {
   const data = { ...dataOf(user), changed };
   await emitToTenantsOf(p, tx, user.id, (tenantId) => ({ type: "user.updated", tenantId, data }));
 }

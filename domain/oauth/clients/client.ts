@@ -69,11 +69,7 @@ export const listClients = (
   caller: Caller,
   request: KeyListRequest,
 ): Promise<PagedResult<OAuthClient>> =>
-  listKeys(
-    q,
-    { table: "oauth_clients", columns: clientColumns(q), scope: managedBy(q, caller) },
-    request,
-  );
+  listKeys(q, { table: "oauth_clients", columns: clientColumns(q), scope: managedBy(q, caller) }, request);
 
 /** Reads a client that the caller manages, also a revoked one. @throws OAUTH_CLIENT_NOT_FOUND */
 export async function readClient(

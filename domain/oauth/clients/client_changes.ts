@@ -267,10 +267,7 @@ function uriErrors(field: string, uris: readonly string[], kind: ClientKind): Fi
  * consent, so its redirect URIs decide which site gets their sign-in.
  * @throws MISSING_PERMISSION
  */
-function requireMaySkipConsent(
-  caller: Caller,
-  ...settings: Pick<ClientSettings, "firstParty">[]
-): void {
+function requireMaySkipConsent(caller: Caller, ...settings: Pick<ClientSettings, "firstParty">[]): void {
   if (isSystemAdmin(caller) || !settings.some(({ firstParty }) => firstParty)) return;
   throw problem(
     "MISSING_PERMISSION",

@@ -137,9 +137,8 @@ async function settleCheck(tx: Tx, id: string, finding: Finding, actor: Actor): 
   await tx`update sign_in_domains set status = ${after}, misses = ${after === "Failed" ? 0 : misses},
       checked_at = now(), last_error = ${finding === "Found" ? null : recordError(recordOf(row), finding)},
       verified_at = case when ${after} = 'Verified' and status <> 'Verified' then now() else verified_at end,
-      next_check_at = case when ${after} = 'Verified' then now() + ${
-    verifiedInterval(finding)
-  }::text::interval end
+      next_check_at = case when ${after} = 'Verified'
+        then now() + ${verifiedInterval(finding)}::text::interval end
     where id = ${id}`;
   if (after === status) return;
   await recordAudit(tx, actor, `sign-in-domain.${after === "Verified" ? "verify" : "fail"}`, id, {

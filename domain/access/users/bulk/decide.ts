@@ -193,10 +193,7 @@ function requireMayGrant(
   );
 }
 
-function profileOf(
-  user: FoundUser | null,
-  row: BulkRow,
-): { profile: Profile; before: Partial<Profile> } {
+function profileOf(user: FoundUser | null, row: BulkRow): { profile: Profile; before: Partial<Profile> } {
   const former: Profile = user ??
     { firstName: "", lastName: "", phoneNumber: null, isActive: true, metadata: {} };
   const profile = {

@@ -108,18 +108,16 @@ async function changeRoles(tx: Tx, users: PlannedUser[]): Promise<void> {
   if (taken.length > 0) {
     await tx`
       delete from user_tenant_roles r
-      using json_to_recordset(${
-      asJson(taken)
-    }::text::json) as x ("userId" uuid, "tenantId" uuid, "roleId" uuid)
+      using json_to_recordset(${asJson(taken)}::text::json)
+        as x ("userId" uuid, "tenantId" uuid, "roleId" uuid)
       where r.user_id = x."userId" and r.tenant_id = x."tenantId" and r.role_id = x."roleId"`;
   }
   if (given.length > 0) {
     await tx`
       insert into user_tenant_roles (user_id, tenant_id, role_id)
       select "userId", "tenantId", "roleId"
-      from json_to_recordset(${
-      asJson(given)
-    }::text::json) as x ("userId" uuid, "tenantId" uuid, "roleId" uuid)
+      from json_to_recordset(${asJson(given)}::text::json)
+        as x ("userId" uuid, "tenantId" uuid, "roleId" uuid)
       on conflict do nothing`;
   }
 }
