@@ -1,4 +1,4 @@
-import type { Sql } from "../../infra/postgres/postgres.ts";
+import type { Sql, SqlPart } from "../../infra/postgres/postgres.ts";
 import { eraseAddresses } from "../shared/erase_text.ts";
 import { eraseRows, type PersonalData } from "../shared/personal_data.ts";
 import { passOver } from "../shared/batches.ts";
@@ -9,8 +9,19 @@ const ROWS_AT_ONCE = 5_000;
 export const eventPersonalData: PersonalData = {
   area: "events",
   async eraseUsers({ sql }, { userIds, addresses }) {
-    await eraseEvents(sql, userIds);
-    await eraseDeliveries(sql, userIds);
+    await eraseNames(sql, {
+      table: "events",
+      isAbout:
+        sql`type like 'user.%' and data::jsonb ? 'email' and data ->> 'userId' = any(${userIds}::text[])`,
+      change: sql`data = (data::jsonb || ${NO_NAMES}::text::jsonb)::json`,
+    });
+    await eraseNames(sql, {
+      table: "webhook_deliveries",
+      isAbout: sql`event_type like 'user.%' and strpos(body, '"email"') > 0
+        and body::json -> 'data' ->> 'userId' = any(${userIds}::text[])`,
+      change:
+        sql`body = jsonb_set(body::jsonb, '{data}', (body::jsonb -> 'data') || ${NO_NAMES}::text::jsonb)::text`,
+    });
     await eraseAddresses(sql, addresses, [
       { table: "events", columns: { data: "json" } },
       { table: "webhook_deliveries", columns: { body: "text" } },
@@ -40,30 +51,19 @@ export const eventPersonalData: PersonalData = {
 };
 
 /** Of the built-in events about the person, only the id stays. */
-const withoutNames = `(%::jsonb || '{"email":"","firstName":"","lastName":""}'::jsonb)`;
+const NO_NAMES = '{"email":"","firstName":"","lastName":""}';
 
-async function eraseEvents(sql: Sql, userIds: string[]): Promise<void> {
-  const erased = withoutNames.replace("%", "data");
+async function eraseNames(
+  sql: Sql,
+  { table, isAbout, change }: { table: string; isAbout: SqlPart; change: SqlPart },
+): Promise<void> {
   await passOver(ROWS_AT_ONCE, async (after) => {
     const rows = await sql<{ id: string; isAbout: boolean }[]>`
-      select id, type like 'user.%' and data::jsonb ? 'email' and data ->> 'userId' = any(${userIds}::text[]) as is_about
-      from events where id > ${after} order by id limit ${ROWS_AT_ONCE}`;
-    const ids = rows.filter(({ isAbout }) => isAbout).map(({ id }) => id);
-    await sql`update events set data = ${sql.unsafe(erased)}::json where id = any(${ids}::uuid[])`;
-    return rows;
-  });
-}
-
-async function eraseDeliveries(q: Sql, userIds: string[]): Promise<void> {
-  const erased = withoutNames.replace("%", "(body::jsonb -> 'data')");
-  await passOver(ROWS_AT_ONCE, async (after) => {
-    const rows = await q<{ id: string; isAbout: boolean }[]>`
-      select id, event_type like 'user.%' and strpos(body, '"email"') > 0
-          and body::json -> 'data' ->> 'userId' = any(${userIds}::text[]) as is_about
-      from webhook_deliveries where id > ${after} order by id limit ${ROWS_AT_ONCE}`;
-    const ids = rows.filter(({ isAbout }) => isAbout).map(({ id }) => id);
-    await q`update webhook_deliveries
-      set body = jsonb_set(body::jsonb, '{data}', ${q.unsafe(erased)})::text where id = any(${ids}::uuid[])`;
+      select id, ${isAbout} as is_about from ${
+      sql(table)
+    } where id > ${after} order by id limit ${ROWS_AT_ONCE}`;
+    const ids = rows.filter((row) => row.isAbout).map(({ id }) => id);
+    await sql`update ${sql(table)} set ${change} where id = any(${ids}::uuid[])`;
     return rows;
   });
 }

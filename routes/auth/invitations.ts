@@ -169,19 +169,11 @@ async function show() {
   form.code.required = offer.hasSecondFactor;
   form.hidden = false;
 }
-form.addEventListener("submit", async (event) => {
-  event.preventDefault();
-  const password = form.password.value;
-  if (isNew && password !== form.repeated.value) { note.textContent = texts.differ; return; }
-  form.button.disabled = true;
+function readBody() {
   const code = form.code.value.replaceAll(/\\s/g, "");
   const proof = code && { [/^\\d{6}$/.test(code) ? "code" : "recoveryCode"]: code };
-  const accepted = await send("invitations/accept", { password, ...proof });
-  form.button.disabled = false;
-  if (!accepted) return;
-  form.hidden = true;
-  note.textContent = texts.done;
-  document.querySelector("#next").hidden = false;
-});
+  return { password: form.password.value, ...proof };
+}
+sendOnSubmit(form, "invitations/accept", readBody, () => isNew);
 show();`,
 });

@@ -37,6 +37,7 @@ interface Texts {
 /**
  * Start of every page's script: `texts`, `note` and `token`, which it removes from the address. `send` posts the token;
  * its result is the answer's value, or null after it showed why not. `wear` shows looks instead of the service's own.
+ * `sendOnSubmit` posts the body that it reads from a form with a password; `mustRepeat` tells whether it is entered twice.
  */
 const SHARED_SCRIPT = `
 const { texts, refusals } = JSON.parse(document.querySelector("#texts").textContent);
@@ -68,6 +69,20 @@ function wear(looks) {
   if (looks.logoUrl) logo.src = looks.logoUrl;
   document.querySelector("header").replaceChildren(looks.logoUrl ? logo : looks.productName);
   document.querySelector("footer").textContent = looks.footer;
+}
+function sendOnSubmit(form, path, readBody, mustRepeat = () => true) {
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const { password, repeated, button } = form;
+    if (mustRepeat() && password.value !== repeated.value) { note.textContent = texts.differ; return; }
+    button.disabled = true;
+    const done = await send(path, readBody());
+    button.disabled = false;
+    if (!done) return;
+    form.hidden = true;
+    note.textContent = texts.done;
+    document.querySelector("#next")?.removeAttribute("hidden");
+  });
 }`;
 
 const readLooksScript = (path: string): string => `

@@ -96,15 +96,5 @@ const resetPage = mailedPage({
   script: `
 const form = document.querySelector("form");
 form.hidden = !token;
-form.addEventListener("submit", async (event) => {
-  event.preventDefault();
-  const newPassword = form.password.value;
-  if (newPassword !== form.repeated.value) { note.textContent = texts.differ; return; }
-  form.button.disabled = true;
-  const changed = await send("reset-password", { newPassword });
-  form.button.disabled = false;
-  if (!changed) return;
-  form.hidden = true;
-  note.textContent = texts.done;
-});`,
+sendOnSubmit(form, "reset-password", () => ({ newPassword: form.password.value }));`,
 });

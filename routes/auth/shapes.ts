@@ -62,7 +62,7 @@ export async function signedInAnswer(
   db: Sql,
   { tokens, userId, tenantId, boundTo }: SignedIn,
 ): Promise<Answer> {
-  const { profile } = await readProfile(db, userId, tenantId, boundTo);
+  const { value: profile } = await readProfile(db, userId, tenantId, boundTo);
   return ok({ ...tokens, ...profile });
 }
 

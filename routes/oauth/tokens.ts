@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { isSameAudience } from "../../domain/oauth/clients/client.ts";
-import { requireProviderKey } from "../../domain/oauth/clients/provider_key.ts";
+import { isSameAudience, requireProviderKey } from "../../domain/oauth/clients/client.ts";
 import { EXCHANGE_GRANT, providerMetadata } from "../../domain/oauth/metadata.ts";
 import { OAuthError, readParameters, requireParameter } from "../../domain/oauth/oauth_error.ts";
 import { grantToProgram, requireClient } from "../../domain/oauth/tokens/authenticate_client.ts";

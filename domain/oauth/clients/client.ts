@@ -84,6 +84,16 @@ export async function readClient(
   return versioned(row, () => problem("OAUTH_CLIENT_NOT_FOUND", `The caller manages no OAuth client ${id}.`));
 }
 
+/**
+ * Checks that ID tokens can be signed. In production the RS256 key comes only from the configuration. A service without
+ * one works as before; only the OpenID provider refuses.
+ * @throws OPENID_KEY_MISSING_UNAVAILABLE
+ */
+export function requireProviderKey({ tokens }: Pick<Platform, "tokens">): void {
+  if (tokens.hasProviderKey) return;
+  throw problem("OPENID_KEY_MISSING_UNAVAILABLE", "TOKEN_KEYS has no RSA key, which signs ID tokens.");
+}
+
 /** The audience as it is compared: without slashes at its end. */
 export const withoutSlash = (audience: string): string => withoutAtEnd(audience, "/");
 

@@ -10,13 +10,13 @@ import { definedMembers } from "../../shared/defined_members.ts";
 import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { requireVersion, type Versioned } from "../../shared/version.ts";
-import { requireProviderKey } from "./provider_key.ts";
 import {
   type ClientKind,
   type ClientSettings,
   isSameAudience,
   type OAuthClient,
   readClient,
+  requireProviderKey,
   withoutSlash,
 } from "./client.ts";
 import { ownerFor } from "../../access/tenants/tenants.ts";
