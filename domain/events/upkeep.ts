@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../infra/clock.ts";
 import { transact } from "../../infra/postgres/postgres.ts";
 import { readJobEnds } from "../jobs/job_row.ts";
 import { type Batch, type BatchResult, deleteExpired, maintenanceJob } from "../jobs/maintenance.ts";
@@ -127,7 +128,7 @@ export async function pruneEvents(
   const old: OldRows = {
     kind: "events",
     table: "events",
-    createdBefore: new Date(p.clock.now().getTime() - KEPT_DAYS * 86_400_000),
+    createdBefore: new Date(p.clock.now().getTime() - KEPT_DAYS * DAY_MS),
     isOld: (q) => q`true`,
     // Of the data, only ids: an erasure replaces the email and names of events, and its members may be anything.
     archived: (q) =>

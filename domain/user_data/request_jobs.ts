@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../infra/clock.ts";
 import { z } from "zod";
 import { connectPostgres, type Pool, type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { addressesOf, eraseMember } from "../access/users/user_erase.ts";
@@ -157,7 +158,7 @@ async function writeExport(p: UserDataPlatform, request: DataRequestRow, signal:
       fileName: `${name}-export-${request.userId ?? request.tenantId}.zip`,
       contentType: EXPORT_CONTENT_TYPE,
       createdBy: request.requestedBy,
-      keepUntil: new Date(p.clock.now().getTime() + EXPORT_DAYS * 86_400_000),
+      keepUntil: new Date(p.clock.now().getTime() + EXPORT_DAYS * DAY_MS),
     }, ReadableStream.from(zipStream(files)));
   } finally {
     await reader.end({ timeout: 5 });

@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../../infra/clock.ts";
 import type { Sql, Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import type { RowResult } from "../../access/users/bulk/find_existing.ts";
@@ -23,7 +24,7 @@ export async function storeResult(p: FilePlatform, o: RunningImport): Promise<st
     contentType: "text/csv",
     createdBy: o.createdBy,
     owner: { scope: RESULT_SCOPE, id: o.id },
-    keepUntil: new Date(p.clock.now().getTime() + RESULT_DAYS * 86_400_000),
+    keepUntil: new Date(p.clock.now().getTime() + RESULT_DAYS * DAY_MS),
   }, ReadableStream.from(lines(p.sql, o.id)).pipeThrough(new TextEncoderStream()));
   return fileId;
 }
