@@ -89,11 +89,8 @@ export async function readOwnExportFile(q: Sql, caller: Caller, id: string): Pro
   const { fileId } = await readRequest(q, { ...ownExports(caller), id });
   const row = await readRequestRow(q, id);
   if (!fileId) throw problem("FILE_NOT_FOUND", "The export has no file.");
-  return await readVisibleFile(
-    q,
-    { ...caller, clientId: null, tenantId: row?.contextTenantId ?? null },
-    fileId,
-  );
+  const reader = { ...caller, clientId: null, tenantId: row?.contextTenantId ?? null };
+  return await readVisibleFile(q, reader, fileId);
 }
 
 /** The requests about a user or tenant, newest first; at most 20. */

@@ -265,18 +265,13 @@ async function failAbandoned(
 }
 
 function failAbandonedImports({ sql }: Pick<Platform, "sql">, batch: Batch): Promise<BatchResult> {
-  return failAbandoned(
-    sql,
-    "user_imports",
-    batch,
-    (row, end) => transact(sql, (tx) => failImport(tx, row, end)),
-  );
+  const fail = (row: Open, end: JobEnd) => transact(sql, (tx) => failImport(tx, row, end));
+  return failAbandoned(sql, "user_imports", batch, fail);
 }
 
 async function failImport(tx: Tx, { id, jobId }: Open, end: JobEnd): Promise<boolean> {
-  const [abandoned] = await tx<
-    EndingImport[]
-  >`select id, created_by, api_key_id, acted_by, tenant_id, trace_id
+  const [abandoned] = await tx<EndingImport[]>`
+    select id, created_by, api_key_id, acted_by, tenant_id, trace_id
     from user_imports where id = ${id} and job_id = ${jobId} and status in ('Queued', 'Running') for update`;
   if (!abandoned) return false;
   await finishImport(tx, abandoned, { status: "Failed", error: `The import ended early: ${reasonOf(end)}.` });

@@ -168,12 +168,8 @@ class Bulk {
     const data = this.#filled(operation.data);
     if (method === "POST") return await create(platform, caller, readResource(type, data));
     if (method !== "DELETE") {
-      return await change(
-        platform,
-        caller,
-        { id, ifMatch, withMembers: false },
-        changeBy(type, method, data),
-      );
+      const at = { id, ifMatch, withMembers: false };
+      return await change(platform, caller, at, changeBy(type, method, data));
     }
     await remove(platform, caller, id, ifMatch);
     return null;

@@ -134,13 +134,9 @@ export async function confirmEmailChange(p: AccessPlatform, o: Trace & { token: 
     await tx`delete from password_resets where user_id = ${userId}`;
     await endSessions(p, tx, { userId, exceptSessionId: sessionId, reason: "email changed" });
     await mailOwner(p, tx, { userId, kind: "email-changed", address: user.email });
-    await recordAudit(
-      tx,
-      { userId, tenantId: null, traceId: o.traceId, ip: o.ip },
-      "user.change-email",
-      userId,
-      { before: { email: user.email }, after: { email: newEmail } },
-    );
+    const actor = { userId, tenantId: null, traceId: o.traceId, ip: o.ip };
+    const change = { before: { email: user.email }, after: { email: newEmail } };
+    await recordAudit(tx, actor, "user.change-email", userId, change);
     await emitUserUpdated(p, tx, { ...user, email: newEmail }, ["email"]);
   });
 }

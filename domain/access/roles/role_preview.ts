@@ -250,15 +250,13 @@ export async function previewMove(
       ...permission,
       userCount: countUsers(effects.filter((effect) => effect[which].includes(permission.code))),
     })).filter(({ userCount }) => userCount > 0);
+  const users = q`(select unnest(${moved.flatMap(({ userIds }) => userIds)}::uuid[]) as user_id) h`;
   return {
     added: changed("gains"),
     removed: changed("loses"),
     userCount: countUsers(moved),
     affectedCount: countUsers(affected),
-    sessionCount: await countSessions(
-      q,
-      q`(select unnest(${moved.flatMap(({ userIds }) => userIds)}::uuid[]) as user_id) h`,
-    ),
+    sessionCount: await countSessions(q, users),
     users: await nameFirst(q, affected),
   };
 }

@@ -25,6 +25,7 @@ const lockout = {
   isLockedOut: z.boolean(),
   lockoutExpiresAt: time.nullable().describe("End of the lockout; a past instant means that it has expired"),
 };
+const times = { lastLoginAt: time.nullable(), createdAt: time, updatedAt: time, deletedAt };
 const person = {
   id: z.guid(),
   email: z.string(),
@@ -42,20 +43,14 @@ export const User = z.object({
   ...person,
   roles: z.array(z.string()).describe("Names of the user's roles in the token's tenant"),
   externalId: externalIdOfLink,
-  lastLoginAt: time.nullable(),
-  createdAt: time,
-  updatedAt: time,
-  deletedAt,
+  ...times,
 }).meta({ id: "UserDto" });
 export type User = z.output<typeof User>;
 
 /** A user as administration routes return it, with all links and their roles. */
 export const AdminUser = z.object({
   ...person,
-  lastLoginAt: time.nullable(),
-  createdAt: time,
-  updatedAt: time,
-  deletedAt,
+  ...times,
   tenants: z.array(z.object({
     tenantId: z.guid(),
     roleIds: z.array(z.guid()),

@@ -103,18 +103,18 @@ export async function updateSender(
       );
     }
     if (name === before.name && isDefault === before.isDefault) return before;
-    if (isDefault && !before.isDefault) {
-      await tx`update notification_senders set is_default = false, version = version + 1
-        where tenant_id = ${tenantId} and is_default`;
-    }
-    const after = await writeSender(
-      tx,
-      id,
-      tx`name = ${name}, is_default = ${isDefault}, version = version + 1`,
-    );
+    if (isDefault && !before.isDefault) await replaceDefault(tx, before);
+    const members = tx`name = ${name}, is_default = ${isDefault}, version = version + 1`;
+    const after = await writeSender(tx, id, members);
     await auditSender(tx, caller, "update", after, before);
     return after;
   });
+}
+
+/** Takes the default from another sender of the tenant, whose senders are locked. */
+export async function replaceDefault(tx: Tx, { id, tenantId }: Sender): Promise<void> {
+  await tx`update notification_senders set is_default = false, version = version + 1
+    where tenant_id = ${tenantId} and is_default and id <> ${id}`;
 }
 
 /** Writes members of a locked sender and clears the looks from the caches of all instances. */

@@ -4,7 +4,7 @@ import { problem } from "../../problems/problem.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
 import { digest } from "../../shared/secrets.ts";
 import type { LooksPlatform } from "../platform.ts";
-import { auditSender, mailLink, PROOF_TIME, writeSender } from "./change.ts";
+import { auditSender, mailLink, PROOF_TIME, replaceDefault, writeSender } from "./change.ts";
 import {
   countProof,
   type Finding,
@@ -76,19 +76,13 @@ async function settleCheck(
     const isOver = before.status === "Pending" && before.isTimeOver;
     const isLost = before.status === "Verified" && misses >= MAX_MISSES;
     if (!isOver && !isLost) {
-      return await writeSender(
-        tx,
-        id,
-        tx`misses = ${misses}, checked_at = now(), last_error = ${errorOf(before, finding)},
-          next_check_at = now() + ${nextCheck(before, finding)}::text::interval`,
-      );
+      const checked = tx`misses = ${misses}, checked_at = now(), last_error = ${errorOf(before, finding)},
+        next_check_at = now() + ${nextCheck(before, finding)}::text::interval`;
+      return await writeSender(tx, id, checked);
     }
-    const after = await writeSender(
-      tx,
-      id,
-      tx`status = 'Failed', misses = ${misses}, checked_at = now(), next_check_at = null, token_hash = null,
-        last_error = ${errorOf(before, finding)}, version = version + 1`,
-    );
+    const failed = tx`status = 'Failed', misses = ${misses}, checked_at = now(), next_check_at = null,
+      token_hash = null, last_error = ${errorOf(before, finding)}, version = version + 1`;
+    const after = await writeSender(tx, id, failed);
     await auditSender(tx, isLost ? null : actor, "fail", after, before);
     if (isLost) await p.senderNotices.notifyLost(tx, after);
     return after;
@@ -112,19 +106,13 @@ async function verify(tx: Tx, before: Sender, actor: Actor): Promise<Sender> {
   const [known] = await tx`
     select from notification_senders where tenant_id = ${before.tenantId} and is_default and status = 'Verified'`;
   const becomesDefault = before.status === "Pending" && !known;
-  if (becomesDefault) {
-    await tx`update notification_senders set is_default = false, version = version + 1
-      where tenant_id = ${before.tenantId} and is_default and id <> ${before.id}`;
-  }
+  if (becomesDefault) await replaceDefault(tx, before);
   const isNew = before.status !== "Verified";
-  const after = await writeSender(
-    tx,
-    before.id,
-    tx`status = 'Verified', is_default = ${before.isDefault || becomesDefault}, misses = 0, last_error = null,
-      token_hash = null, checked_at = now(), version = version + ${isNew ? 1 : 0},
-      verified_at = case when status = 'Verified' then verified_at else now() end,
-      next_check_at = ${before.method === "Dns" ? tx`now() + interval '1 day'` : null}`,
-  );
+  const verified = tx`status = 'Verified', is_default = ${before.isDefault || becomesDefault}, misses = 0,
+    last_error = null, token_hash = null, checked_at = now(), version = version + ${isNew ? 1 : 0},
+    verified_at = case when status = 'Verified' then verified_at else now() end,
+    next_check_at = ${before.method === "Dns" ? tx`now() + interval '1 day'` : null}`;
+  const after = await writeSender(tx, before.id, verified);
   if (isNew) await auditSender(tx, actor, "verify", after, before);
   return after;
 }

@@ -72,11 +72,6 @@ export async function finishImport(tx: Tx, o: EndingImport, ending: ImportEnding
     where id = ${o.id} and status in ('Queued', 'Running') returning created, updated, unchanged, failed`;
   if (!finished) return;
   await tx`delete from user_import_rows where import_id = ${o.id}`;
-  await recordAudit(
-    tx,
-    importActor(o),
-    ending.status === "Completed" ? "userImport.complete" : "userImport.fail",
-    o.id,
-    { after: { ...finished, resultFileId, error } },
-  );
+  const action = ending.status === "Completed" ? "userImport.complete" : "userImport.fail";
+  await recordAudit(tx, importActor(o), action, o.id, { after: { ...finished, resultFileId, error } });
 }

@@ -80,11 +80,9 @@ export async function finishOpenIdSignIn(p: AccessPlatform, o: Callback): Promis
   if (row) {
     return await finishProviderSignIn(p, o, flow, async () => {
       const client = tenantClient(p, row);
-      return await callProvider(
-        p,
-        client,
-        async (openId) => asserted(row, await openId.identify(callback, binding)),
-      );
+      const identify = async (openId: OpenIdProvider) =>
+        asserted(row, await openId.identify(callback, binding));
+      return await callProvider(p, client, identify);
     });
   }
   if (!configured) throw unknownProvider(o.provider);

@@ -48,11 +48,11 @@ export const listDomains = (
   tenantId: string,
   page: PageRequest,
 ): Promise<PagedResult<SignInDomain>> =>
-  readPage(
-    q,
-    { columns: columns(q), from: q`sign_in_domains where tenant_id = ${tenantId}`, order: q`order by id` },
-    page,
-  );
+  readPage(q, {
+    columns: columns(q),
+    from: q`sign_in_domains where tenant_id = ${tenantId}`,
+    order: q`order by id`,
+  }, page);
 
 async function readDomain(q: Sql, tenantId: string, id: string, lock = q``): Promise<SignInDomain> {
   const [row] = await q<SignInDomain[]>`
