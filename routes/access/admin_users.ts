@@ -20,9 +20,7 @@ import { AddLinkRequest, userIdPath, usersQuery } from "./user_shapes.ts";
 
 const { endpoint } = ofAllTenants;
 const overUsers = ofAllTenants.access();
-const oneUser = {
-  200: { etag: true as const, description: "The user with all links", schema: AdminUser },
-};
+const oneUser = { 200: { etag: true as const, description: "The user with all links", schema: AdminUser } };
 const locationOf = (id: string) => `/api/v1/admin/users/${id}`;
 
 /** Users of all tenants, with all their links and roles. */
@@ -33,10 +31,7 @@ export const adminUsersRoutes = [
     access: overUsers,
     query: z.object({ ...usersQuery, tenantId: uuid.optional() }),
     answers: {
-      200: {
-        description: "A page of users",
-        schema: pagedResultOf(AdminUser).meta({ id: "AdminUserPage" }),
-      },
+      200: { description: "A page of users", schema: pagedResultOf(AdminUser).meta({ id: "AdminUserPage" }) },
     },
     run: async ({ db, query }) => ok(await listAllUsers(db, query)),
   }),

@@ -96,9 +96,7 @@ const previewAnswer = (caller: TenantCaller, preview: RolePreview) =>
 
 const params = z.object({ id: uuid });
 const grantParams = z.object({ id: uuid, permId: uuid });
-const oneRole = {
-  200: { etag: true as const, description: "The role with its permissions", schema: Role },
-};
+const oneRole = { 200: { etag: true as const, description: "The role with its permissions", schema: Role } };
 
 /** Roles of the token's tenant. Those of other tenants answer ROLE_NOT_FOUND. */
 export const roleRoutes = [

@@ -28,10 +28,7 @@ const started = {
   },
 };
 const page = {
-  200: {
-    description: "A page of imports",
-    schema: pagedResultOf(UserImport).meta({ id: "UserImportPage" }),
-  },
+  200: { description: "A page of imports", schema: pagedResultOf(UserImport).meta({ id: "UserImportPage" }) },
 };
 
 /** Imports of users from a file: into the token's tenant, or into tenants that the rows name. */

@@ -146,9 +146,7 @@ export const usersRoutes = [
     summary: "List a user's roles in the tenant",
     access: inTenant("read:users"),
     params: userPath,
-    answers: {
-      200: { etag: true, description: "Roles with their permissions", schema: z.array(Role) },
-    },
+    answers: { 200: { etag: true, description: "Roles with their permissions", schema: z.array(Role) } },
     problems: ["USER_NOT_FOUND"],
     async run({ db, caller, params: { userId } }) {
       const { version } = await readTenantUser(db, userId, caller.tenantId); // read first, so that it is never newer than the roles

@@ -106,8 +106,6 @@ const TEXTS = {
     SignedIn:
       "Your account has no password: you sign in with another provider. Set a password with “Forgot password” on the sign-in page, then open this link again.",
     accept: "Accept",
-    done: "Done. You can sign in now.",
-    signIn: "Go to the sign-in page",
   },
   pt: {
     title: "Aceitar o convite",
@@ -119,8 +117,6 @@ const TEXTS = {
     SignedIn:
       "Sua conta não tem senha: entra com outro provedor. Defina uma com “Esqueci a senha” na página de login e abra este link de novo.",
     accept: "Aceitar",
-    done: "Pronto. Já pode entrar.",
-    signIn: "Ir para a página de login",
   },
 };
 

@@ -14,6 +14,8 @@ const SHARED_TEXTS = {
     rules:
       "Choose another password: 12 to 128 characters, not a common one, not one made of your name or email, and not one known from a data breach.",
     unreachable: "The service could not be reached. Try again.",
+    done: "Done. You can sign in now.",
+    signIn: "Go to the sign-in page",
   },
   pt: {
     password: "Senha",
@@ -23,6 +25,8 @@ const SHARED_TEXTS = {
     rules:
       "Escolha outra senha: 12 a 128 caracteres, que não seja comum, nem feita do seu nome ou e-mail, nem conhecida de um vazamento de dados.",
     unreachable: "Não foi possível contatar o serviço. Tente de novo.",
+    done: "Pronto. Já pode entrar.",
+    signIn: "Ir para a página de login",
   },
 };
 type SharedTexts = typeof SHARED_TEXTS.en;

@@ -167,8 +167,6 @@ const TEXTS = {
     firstName: "First name",
     lastName: "Last name",
     create: "Create the account",
-    done: "Done. You can sign in now.",
-    signIn: "Go to the sign-in page",
   },
   pt: {
     title: "Criar sua conta",
@@ -177,8 +175,6 @@ const TEXTS = {
     firstName: "Nome",
     lastName: "Sobrenome",
     create: "Criar a conta",
-    done: "Pronto. Já pode entrar.",
-    signIn: "Ir para a página de login",
   },
 };
 

@@ -59,9 +59,7 @@ export const serviceAccountRoutes = [
     access,
     params,
     summary: "Read a service account",
-    answers: {
-      200: { etag: true, description: "The account, without its secret", schema: ServiceAccount },
-    },
+    answers: { 200: { etag: true, description: "The account, without its secret", schema: ServiceAccount } },
     problems: ["SERVICE_ACCOUNT_NOT_FOUND"],
     run: async ({ db, caller, params }) => versionedAnswer(await readServiceAccount(db, caller, params.id)),
   }),

@@ -86,10 +86,7 @@ export const clientRoutes = [
     summary: "List the OAuth clients of the tenant; with admin:system, all",
     query: z.object(listQuery(KEY_SORTS)),
     answers: {
-      200: {
-        description: "A page; includeDeleted adds revoked clients",
-        schema: pagedResultOf(OAuthClient),
-      },
+      200: { description: "A page; includeDeleted adds revoked clients", schema: pagedResultOf(OAuthClient) },
     },
     run: async ({ db, caller, query }) => ok(await listClients(db, caller, query)),
   }),

@@ -26,10 +26,7 @@ const Operation = z.object({
   data: z.unknown().optional(),
 });
 type Operation = z.output<typeof Operation>;
-const Request = z.object({
-  failOnErrors: z.int().min(1).optional(),
-  Operations: z.array(Operation).min(1),
-});
+const Request = z.object({ failOnErrors: z.int().min(1).optional(), Operations: z.array(Operation).min(1) });
 
 const Outcome = z.object({
   method: z.string(),
