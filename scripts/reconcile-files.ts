@@ -1,4 +1,5 @@
 // Compares the file registry with the bucket in both directions: `deno task reconcile-files`.
+import { HOUR_MS } from "../infra/clock.ts";
 import { type Difference, reconcileFiles } from "../domain/files/reconcile.ts";
 import { ObjectStoreError } from "../infra/objectstore/objectstore.ts";
 import { runDatabaseCommand } from "./shared/database_command.ts";
@@ -29,7 +30,6 @@ The bucket comes from the service's settings (S3_ENDPOINT, S3_BUCKET, S3_ACCESS_
 Exit code 0 when registry and bucket agree or everything was fixed, 1 when differences remain (without --apply: any
 difference), 64 for wrong usage, 69 when the database or the bucket is not usable.`;
 
-const HOUR_MS = 3_600_000;
 const NOT_FIXABLE: readonly Difference["kind"][] = ["missing", "altered"];
 
 await runDatabaseCommand({

@@ -1,4 +1,5 @@
 // Restores a backup into an empty database and a bucket: `deno task restore FOLDER`.
+import { HOUR_MS } from "../infra/clock.ts";
 import { createHash } from "node:crypto";
 import { DatabaseClock } from "../infra/postgres/database_clock.ts";
 import { reconcileFiles } from "../domain/files/reconcile.ts";
@@ -26,8 +27,6 @@ Example: deno task restore /backups/steward
 
 Exit code 0 when every file has its content, 1 when files lack it, 64 for wrong usage (also if the database is not empty),
 66 when FOLDER has no complete backup, 69 when the database or the bucket is not usable.`;
-
-const HOUR_MS = 3_600_000;
 
 await runBackupScript(HELP, async ({ folder, withObjects, databaseUrl }) => {
   const manifest = await Deno.readTextFile(manifestOf(folder)).catch(() => null);

@@ -136,12 +136,7 @@ async function announceUsers(
   await writeJob(p, tx, ANNOUNCE_JOB, changed);
 }
 
-async function tellOfUsers(
-  p: ChangingAccess,
-  tx: Tx,
-  users: ChangedUser[],
-  tenantId: string,
-): Promise<void> {
+async function tellOfUsers(p: ChangingAccess, tx: Tx, users: ChangedUser[], tenantId: string): Promise<void> {
   await emitEvents(p, tx, users.map((user) => accessChangedEvent(user, tenantId)));
   await tellClients(p, tx, users.map(({ userId }) => userId));
 }

@@ -3,60 +3,63 @@ import { untilDone } from "../shared/batches.ts";
 import { ERASED_AT_ONCE, ofTenant, type PersonalData } from "../shared/personal_data.ts";
 import type { AccessPlatform } from "./platform.ts";
 
+/** Tables whose rows go with their user, besides the sessions. */
+const OF_USER = [
+  "email_changes",
+  "factor_tokens",
+  "known_devices",
+  "oidc_handovers",
+  "passkey_challenges",
+  "password_resets",
+  "recovery_codes",
+  "scim_users",
+  "sign_in_subjects",
+  "user_factors",
+  "user_identities",
+];
+
 /** Users, their links, sessions, factors and keys. Secrets and hashes are in no export. */
 export const accessPersonalData: PersonalData<AccessPlatform> = {
   area: "access",
   user: {
     profile: (q, { userId }) =>
-      q`
-      select id, email, first_name, last_name, phone_number, is_active, app_ids, metadata, lockout_expires_at,
+      q`select id, email, first_name, last_name, phone_number, is_active, app_ids, metadata, lockout_expires_at,
         last_login_at, email_verified_at, created_at, updated_at, deleted_at from users where id = ${userId}`,
     links: (q, { userId, tenantId }) =>
-      q`
-      select l.tenant_id, t.name as tenant_name, l.is_active, l.is_default, l.external_id, l.created_at,
+      q`select l.tenant_id, t.name as tenant_name, l.is_active, l.is_default, l.external_id, l.created_at,
         (select attributes from scim_users s where s.user_id = l.user_id and s.tenant_id = l.tenant_id) as scim_attributes,
         array(select r.name from user_tenant_roles h join roles r on r.id = h.role_id
           where h.user_id = l.user_id and h.tenant_id = l.tenant_id order by r.name) as roles
       from user_tenants l join tenants t on t.id = l.tenant_id
       where l.user_id = ${userId} and ${ofTenant(q, tenantId, "l.tenant_id")} order by l.created_at`,
     sessions: (q, { userId }) =>
-      q`
-      select id, created_at, expires_at, revoked_at, revoked_reason, ip, user_agent, amr from sessions
+      q`select id, created_at, expires_at, revoked_at, revoked_reason, ip, user_agent, amr from sessions
       where user_id = ${userId} order by id`,
     factors: (q, { userId }) =>
-      q`
-      select id, kind, name, created_at, confirmed_at, last_used_at from user_factors
+      q`select id, kind, name, created_at, confirmed_at, last_used_at from user_factors
       where user_id = ${userId} order by id`,
     identities: (q, { userId }) =>
-      q`
-      select issuer, subject, created_at from user_identities where user_id = ${userId} order by created_at`,
+      q`select issuer, subject, created_at from user_identities where user_id = ${userId} order by created_at`,
     "sign-in-subjects": (q, { userId, tenantId }) =>
-      q`
-      select p.tenant_id, p.name as provider, s.subject, s.created_at from sign_in_subjects s
+      q`select p.tenant_id, p.name as provider, s.subject, s.created_at from sign_in_subjects s
       join sign_in_providers p on p.id = s.provider_id
       where s.user_id = ${userId} and ${ofTenant(q, tenantId, "p.tenant_id")} order by s.created_at`,
     devices: (q, { userId }) =>
-      q`
-      select id, created_at, last_used_at, expires_at from known_devices where user_id = ${userId} order by id`,
+      q`select id, created_at, last_used_at, expires_at from known_devices where user_id = ${userId} order by id`,
     delegations: (q, { userId, tenantId }) =>
-      q`
-      select id, tenant_id, user_id, actor_id, reason, may_write, status, created_at, opened_at, ended_at
-      from delegations where (user_id = ${userId} or actor_id = ${userId}) and ${
-        ofTenant(q, tenantId)
-      } order by id`,
+      q`select id, tenant_id, user_id, actor_id, reason, may_write, status, created_at, opened_at, ended_at
+      from delegations where (user_id = ${userId} or actor_id = ${userId}) and ${ofTenant(q, tenantId)}
+      order by id`,
     invitations: (q, { userId, addresses, tenantId }) =>
-      q`
-      select id, tenant_id, email, first_name, last_name, status, created_at, accepted_at from invitations
+      q`select id, tenant_id, email, first_name, last_name, status, created_at, accepted_at from invitations
       where (accepted_user_id = ${userId} or accepted_user_id is null
           and mail_key(email) = any(array(select mail_key(a) from unnest(${addresses}::text[]) a)))
         and ${ofTenant(q, tenantId)} order by id`,
     "api-keys": (q, { userId, tenantId }) =>
-      q`
-      select id, tenant_id, name, start, permissions, created_at, expires_at, revoked_at, last_used_at, last_used_ip
+      q`select id, tenant_id, name, start, permissions, created_at, expires_at, revoked_at, last_used_at, last_used_ip
       from api_keys where created_by = ${userId} and ${ofTenant(q, tenantId)} order by id`,
     "service-accounts": (q, { userId, tenantId }) =>
-      q`
-      select id, client_id, name, permissions, tenant_ids, created_at, expires_at, revoked_at from service_accounts
+      q`select id, client_id, name, permissions, tenant_ids, created_at, expires_at, revoked_at from service_accounts
       where created_by = ${userId} and ${ofTenant(q, tenantId, "only_tenant_id")} order by id`,
   },
   async eraseUsers({ sql }, { userIds, addresses, beforeId }) {
@@ -73,67 +76,41 @@ export const accessPersonalData: PersonalData<AccessPlatform> = {
       sql`delete from sessions where id = any(array(
         select id from sessions where user_id = any(${userIds}::uuid[]) limit 100))`
     );
-    for (
-      const table of [
-        "email_changes",
-        "factor_tokens",
-        "known_devices",
-        "oidc_handovers",
-        "passkey_challenges",
-        "password_resets",
-        "recovery_codes",
-        "scim_users",
-        "sign_in_subjects",
-        "user_factors",
-        "user_identities",
-      ]
-    ) {
-      await sql`delete from ${sql(table)} where user_id = any(${userIds}::uuid[])`;
-    }
+    for (const table of OF_USER) await sql`delete from ${sql(table)} where user_id = any(${userIds}::uuid[])`;
   },
   tenant: {
     tenant: (q, tenantId) =>
-      q`
-      select id, name, type, is_active, parent_tenant_id, max_users, created_at, updated_at from tenants
+      q`select id, name, type, is_active, parent_tenant_id, max_users, created_at, updated_at from tenants
       where id = ${tenantId}`,
     users: (q, tenantId) =>
-      q`
-      select u.id, u.email, u.first_name, u.last_name, u.phone_number, u.is_active, u.app_ids, u.metadata,
+      q`select u.id, u.email, u.first_name, u.last_name, u.phone_number, u.is_active, u.app_ids, u.metadata,
         u.last_login_at, u.created_at, u.deleted_at, l.is_active as is_link_active, l.is_default, l.external_id,
         (select attributes from scim_users s where s.user_id = u.id and s.tenant_id = l.tenant_id) as scim_attributes
       from user_tenants l join users u on u.id = l.user_id where l.tenant_id = ${tenantId} order by u.id`,
     invitations: (q, tenantId) =>
-      q`
-      select id, email, first_name, last_name, role_ids, status, invited_by, created_at, accepted_at
+      q`select id, email, first_name, last_name, role_ids, status, invited_by, created_at, accepted_at
       from invitations where tenant_id = ${tenantId} order by id`,
     roles: (q, tenantId) =>
-      q`
-      select id, name, description, is_system, created_at, deleted_at,
+      q`select id, name, description, is_system, created_at, deleted_at,
         array(select p.code from role_permissions rp join permissions p on p.id = rp.permission_id
           where rp.role_id = r.id order by p.code) as permissions
       from roles r where tenant_id = ${tenantId} order by id`,
     "user-roles": (q, tenantId) =>
-      q`
-      select user_id, role_id from user_tenant_roles where tenant_id = ${tenantId} order by user_id, role_id`,
+      q`select user_id, role_id from user_tenant_roles where tenant_id = ${tenantId} order by user_id, role_id`,
     permissions: (q, tenantId) =>
-      q`
-      select id, code, description, category, created_at, deleted_at from permissions
+      q`select id, code, description, category, created_at, deleted_at from permissions
       where tenant_id = ${tenantId} order by id`,
     "api-keys": (q, tenantId) =>
-      q`
-      select id, created_by, name, start, permissions, created_at, expires_at, revoked_at, last_used_at
+      q`select id, created_by, name, start, permissions, created_at, expires_at, revoked_at, last_used_at
       from api_keys where tenant_id = ${tenantId} order by id`,
     "service-accounts": (q, tenantId) =>
-      q`
-      select id, client_id, name, permissions, created_at, expires_at, revoked_at from service_accounts
+      q`select id, client_id, name, permissions, created_at, expires_at, revoked_at from service_accounts
       where only_tenant_id = ${tenantId} order by id`,
     "sign-in-providers": (q, tenantId) =>
-      q`
-      select id, kind, name, is_enabled, connection, claims, creates_users, role_id, satisfies_second_factor,
+      q`select id, kind, name, is_enabled, connection, claims, creates_users, role_id, satisfies_second_factor,
         last_sign_in_at, created_at, updated_at from sign_in_providers where tenant_id = ${tenantId} order by id`,
     "sign-in-domains": (q, tenantId) =>
-      q`
-      select id, name, status, created_at, verified_at from sign_in_domains where tenant_id = ${tenantId} order by id`,
+      q`select id, name, status, created_at, verified_at from sign_in_domains where tenant_id = ${tenantId} order by id`,
   },
   eraseTenant: eraseTenantAccess,
 };

@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../infra/clock.ts";
 import { z } from "zod";
 import { loadLater } from "../../infra/load_later.ts";
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
@@ -130,7 +131,7 @@ async function writeCsv(
         fileName: csvName(task.list, p.clock.now()),
         contentType: "text/csv",
         createdBy: task.userId,
-        keepUntil: new Date(p.clock.now().getTime() + FILE_DAYS * 86_400_000),
+        keepUntil: new Date(p.clock.now().getTime() + FILE_DAYS * DAY_MS),
       },
       ReadableStream.from(lines).pipeThrough(toBytes(encoder)),
       async (tx, fileId) => {

@@ -1,3 +1,4 @@
+import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../infra/clock.ts";
 import { z } from "zod";
 import { createHttpOut, OutboundRefused } from "../../infra/http_out/http_out.ts";
 import { signatureHeaders } from "../../infra/http_out/webhook_signature.ts";
@@ -96,21 +97,17 @@ async function attempt(
   }
 }
 
-const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-
 /** Delay after the nth attempt of a delivery: the schedule that Standard Webhooks recommends. */
 export const RETRY_DELAYS_MS: readonly number[] = [
-  5 * SECOND,
-  5 * MINUTE,
-  30 * MINUTE,
-  2 * HOUR,
-  5 * HOUR,
-  10 * HOUR,
-  14 * HOUR,
-  20 * HOUR,
-  24 * HOUR,
+  5 * SECOND_MS,
+  5 * MINUTE_MS,
+  30 * MINUTE_MS,
+  2 * HOUR_MS,
+  5 * HOUR_MS,
+  10 * HOUR_MS,
+  14 * HOUR_MS,
+  20 * HOUR_MS,
+  24 * HOUR_MS,
 ];
 
 /** A Pending delivery, with the data that an attempt needs. */

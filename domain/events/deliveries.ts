@@ -196,10 +196,7 @@ export async function sendPing(
 export async function requireActive(tx: Tx, caller: TenantCaller, endpointId: string): Promise<void> {
   const { value: { isActive } } = await readEndpoint(tx, caller, endpointId);
   if (isActive) return;
-  throw problem(
-    "WEBHOOK_ENDPOINT_INACTIVE_CONFLICT",
-    "The endpoint is not active; expected an active one.",
-  );
+  throw problem("WEBHOOK_ENDPOINT_INACTIVE_CONFLICT", "The endpoint is not active; expected an active one.");
 }
 
 async function readDelivery(q: Sql, id: string): Promise<Delivery> {

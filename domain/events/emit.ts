@@ -30,13 +30,10 @@ type StoredEvent = Omit<FeedEvent, "occurredAt" | "position">;
  * @param p.wakeUps absent: workers are not notified; they find the deliveries by polling, within about two seconds.
  */
 export async function emitEvents(p: { wakeUps?: WakeUps }, tx: Tx, events: NewEvent[]): Promise<void> {
-  await storeEvents(
-    p,
-    tx,
-    events.flatMap(({ type, tenantId, data }) =>
-      tenantId === null ? [] : [{ id: newId(), type, tenantId, data: eventData(type, tenantId, data) }]
-    ),
+  const stored = events.flatMap(({ type, tenantId, data }) =>
+    tenantId === null ? [] : [{ id: newId(), type, tenantId, data: eventData(type, tenantId, data) }]
   );
+  await storeEvents(p, tx, stored);
 }
 
 /** Stores events of any type as `emitEvents` does. @returns the time at which they occurred; null without events */
@@ -52,17 +49,14 @@ export async function storeEvents(
   const at = stored[0]?.occurredAt ?? null;
   if (wanted.length === 0 || at === null) return at;
   const bodies = events.map((event) => eventBody(event, at));
-  await insertDeliveries(
-    p,
-    tx,
-    wanted.map(({ endpointId, tenantId, ordered, index }) => ({
-      endpointId,
-      tenantId,
-      type: events[index]?.type ?? "",
-      body: bodies[index] ?? "",
-      object: ordered && events[index] ? objectOf(events[index]) : null,
-    })),
-  );
+  const deliveries = wanted.map(({ endpointId, tenantId, ordered, index }) => ({
+    endpointId,
+    tenantId,
+    type: events[index]?.type ?? "",
+    body: bodies[index] ?? "",
+    object: ordered && events[index] ? objectOf(events[index]) : null,
+  }));
+  await insertDeliveries(p, tx, deliveries);
   return at;
 }
 
@@ -102,12 +96,9 @@ export async function insertDeliveries(
   tx: Tx,
   deliveries: NewDelivery[],
 ): Promise<string[]> {
-  const ids = deliveries.map(() => newId());
-  const jobIds = await enqueueDeliveries(
-    p,
-    tx,
-    deliveries.map(({ tenantId }, index) => ({ deliveryId: ids[index] ?? "", tenantId })),
-  );
+  const identified = deliveries.map(({ tenantId }) => ({ id: newId(), tenantId }));
+  const ids = identified.map(({ id }) => id);
+  const jobIds = await enqueueDeliveries(p, tx, identified);
   await tx`
     insert into webhook_deliveries (id, endpoint_id, event_type, body, job_id, order_key, order_number)
     select id, endpoint_id, type, body, job_id, md5(object)::uuid,
@@ -122,11 +113,11 @@ export async function insertDeliveries(
 async function enqueueDeliveries(
   { wakeUps }: { wakeUps?: WakeUps },
   tx: Tx,
-  deliveries: { deliveryId: string; tenantId: string }[],
+  deliveries: { id: string; tenantId: string }[],
 ): Promise<string[]> {
-  const jobs = deliveries.map(({ deliveryId, tenantId }) => ({
+  const jobs = deliveries.map(({ id, tenantId }) => ({
     jobTypeName: DELIVERY_JOB.name,
-    serializedArgs: JSON.stringify({ deliveryId }),
+    serializedArgs: JSON.stringify({ deliveryId: id }),
     maxRetries: DELIVERY_JOB.maxRetries,
     limitKey: DELIVERY_JOB.name,
     tenantId,
@@ -147,11 +138,7 @@ export async function requeueDeliveries(
 ): Promise<void> {
   if (deliveries.length === 0) return;
   const ids = deliveries.map(({ id }) => id);
-  const jobIds = await enqueueDeliveries(
-    p,
-    tx,
-    deliveries.map(({ id, tenantId }) => ({ deliveryId: id, tenantId })),
-  );
+  const jobIds = await enqueueDeliveries(p, tx, deliveries);
   await tx`
     update webhook_deliveries d set status = 'Pending', held = false, completed_at = null, job_id = given.job_id,
       round_attempts = case d.status when 'Pending' then d.round_attempts else 0 end,

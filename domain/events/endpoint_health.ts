@@ -68,9 +68,8 @@ export async function recordFailure(
 export const countFailingEndpoints = (q: Sql, tenantId: string, withShared: boolean): Promise<number> =>
   countRows(
     q,
-    q`webhook_endpoints where ${
-      belongsTo(q, tenantId)
-    } and is_failing and (${withShared} or not all_tenants)`,
+    q`webhook_endpoints where ${belongsTo(q, tenantId)} and is_failing
+      and (${withShared} or not all_tenants)`,
   );
 
 /** Rows of an endpoint and hour. With several rows, transactions of different connections rarely write the same one. */
@@ -87,10 +86,8 @@ export const LAST_DAY = `(select json_build_object('delivered', coalesce(sum(c.d
 export async function countAttempt(tx: Tx, endpointId: string, isDelivered: boolean): Promise<void> {
   await tx`
     insert into webhook_attempt_counts as c (endpoint_id, hour, shard, delivered, failed)
-    values (${endpointId}, date_trunc('hour', now()), pg_backend_pid() % ${SHARDS}::int, ${
-    isDelivered ? 1 : 0
-  },
-      ${isDelivered ? 0 : 1})
+    values (${endpointId}, date_trunc('hour', now()), pg_backend_pid() % ${SHARDS}::int,
+      ${isDelivered ? 1 : 0}, ${isDelivered ? 0 : 1})
     on conflict (endpoint_id, hour, shard) do update set delivered = c.delivered + excluded.delivered,
       failed = c.failed + excluded.failed`;
 }

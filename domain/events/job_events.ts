@@ -110,13 +110,8 @@ function eventOf({ outcome, error, ...ended }: EndedAttempt): NewEvent[] {
 /** Emits `job.dead-lettered`. A dead delivery job emits nothing: its event's delivery could fail again, without end. */
 export async function emitDeadLettered(tx: Tx, deadLetters: DeadLetterNotice[]): Promise<void> {
   const reported = deadLetters.filter(({ jobTypeName }) => jobTypeName !== DELIVERY_JOB.name);
-  await emitEvents(
-    {},
-    tx,
-    reported.map(({ id: deadLetterId, tenantId, serializedArgs: _, ...data }) => ({
-      type: "job.dead-lettered",
-      tenantId,
-      data: { ...data, deadLetterId },
-    })),
-  );
+  const events = reported.map((
+    { id: deadLetterId, tenantId, serializedArgs: _, ...data },
+  ): NewEvent => ({ type: "job.dead-lettered", tenantId, data: { ...data, deadLetterId } }));
+  await emitEvents({}, tx, events);
 }

@@ -1,4 +1,4 @@
-import type { Sql } from "../../infra/postgres/postgres.ts";
+import type { Sql, SqlPart } from "../../infra/postgres/postgres.ts";
 import { eraseAddresses } from "../shared/erase_text.ts";
 import { eraseRows, type PersonalData } from "../shared/personal_data.ts";
 import { passOver } from "../shared/batches.ts";
@@ -10,8 +10,19 @@ export const eventPersonalData: PersonalData = {
   area: "events",
   async eraseUsers({ sql }, persons) {
     const { userIds } = persons;
-    await eraseEvents(sql, userIds);
-    await eraseDeliveries(sql, userIds);
+    await eraseNames(sql, {
+      table: "events",
+      isAbout:
+        sql`type like 'user.%' and data::jsonb ? 'email' and data ->> 'userId' = any(${userIds}::text[])`,
+      change: sql`data = (data::jsonb || ${NO_NAMES}::text::jsonb)::json`,
+    });
+    await eraseNames(sql, {
+      table: "webhook_deliveries",
+      isAbout: sql`event_type like 'user.%' and strpos(body, '"email"') > 0
+        and body::json -> 'data' ->> 'userId' = any(${userIds}::text[])`,
+      change:
+        sql`body = jsonb_set(body::jsonb, '{data}', (body::jsonb -> 'data') || ${NO_NAMES}::text::jsonb)::text`,
+    });
     await eraseAddresses(sql, persons, [
       { table: "events", columns: { data: "json" } },
       { table: "webhook_deliveries", columns: { body: "text" } },
@@ -25,11 +36,9 @@ export const eventPersonalData: PersonalData = {
   },
   tenant: {
     events: (q, tenantId) =>
-      q`
-      select id, type, data, occurred_at from events where tenant_id = ${tenantId} order by id`,
+      q`select id, type, data, occurred_at from events where tenant_id = ${tenantId} order by id`,
     "webhook-endpoints": (q, tenantId) =>
-      q`
-      select id, url, description, event_types, is_active, created_by, created_at from webhook_endpoints
+      q`select id, url, description, event_types, is_active, created_by, created_at from webhook_endpoints
       where tenant_id = ${tenantId} and deleted_at is null order by id`,
   },
   async eraseTenant({ sql }, tenantId) {
@@ -43,30 +52,19 @@ export const eventPersonalData: PersonalData = {
 };
 
 /** Of the built-in events about the person, only the id stays. */
-const withoutNames = `(%::jsonb || '{"email":"","firstName":"","lastName":""}'::jsonb)`;
+const NO_NAMES = '{"email":"","firstName":"","lastName":""}';
 
-async function eraseEvents(sql: Sql, userIds: string[]): Promise<void> {
-  const erased = withoutNames.replace("%", "data");
+async function eraseNames(
+  sql: Sql,
+  { table, isAbout, change }: { table: string; isAbout: SqlPart; change: SqlPart },
+): Promise<void> {
   await passOver(ROWS_AT_ONCE, async (after) => {
     const rows = await sql<{ id: string; isAbout: boolean }[]>`
-      select id, type like 'user.%' and data::jsonb ? 'email' and data ->> 'userId' = any(${userIds}::text[]) as is_about
-      from events where id > ${after} order by id limit ${ROWS_AT_ONCE}`;
-    const ids = rows.filter(({ isAbout }) => isAbout).map(({ id }) => id);
-    await sql`update events set data = ${sql.unsafe(erased)}::json where id = any(${ids}::uuid[])`;
-    return rows;
-  });
-}
-
-async function eraseDeliveries(q: Sql, userIds: string[]): Promise<void> {
-  const erased = withoutNames.replace("%", "(body::jsonb -> 'data')");
-  await passOver(ROWS_AT_ONCE, async (after) => {
-    const rows = await q<{ id: string; isAbout: boolean }[]>`
-      select id, event_type like 'user.%' and strpos(body, '"email"') > 0
-          and body::json -> 'data' ->> 'userId' = any(${userIds}::text[]) as is_about
-      from webhook_deliveries where id > ${after} order by id limit ${ROWS_AT_ONCE}`;
-    const ids = rows.filter(({ isAbout }) => isAbout).map(({ id }) => id);
-    await q`update webhook_deliveries
-      set body = jsonb_set(body::jsonb, '{data}', ${q.unsafe(erased)})::text where id = any(${ids}::uuid[])`;
+      select id, ${isAbout} as is_about from ${
+      sql(table)
+    } where id > ${after} order by id limit ${ROWS_AT_ONCE}`;
+    const ids = rows.filter((row) => row.isAbout).map(({ id }) => id);
+    await sql`update ${sql(table)} set ${change} where id = any(${ids}::uuid[])`;
     return rows;
   });
 }

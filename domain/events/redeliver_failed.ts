@@ -102,9 +102,8 @@ async function failuresOf(tx: Tx, caller: Caller, filter: DeliveryFilter): Promi
 /** SQL: failed deliveries `d` and their endpoints `e`, without the word `from`. */
 const failedIn = (q: Sql, { from, until, ...scope }: Failed, and: SqlPart) =>
   q`webhook_endpoints e join webhook_deliveries d on d.endpoint_id = e.id
-    where ${
-    isWithin(q, scope)
-  } and ${and} and d.status = 'Failed' and d.completed_at <= ${until}::text::timestamptz
+    where ${isWithin(q, scope)} and ${and} and d.status = 'Failed'
+      and d.completed_at <= ${until}::text::timestamptz
       and d.completed_at >= coalesce(${from}::text::timestamptz, '-infinity')`;
 
 const countFailed = (q: Sql, failed: Failed, and: SqlPart = q`true`): Promise<number> =>

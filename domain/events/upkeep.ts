@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../infra/clock.ts";
 import { transact } from "../../infra/postgres/postgres.ts";
 import { readJobEnds } from "../jobs/job_row.ts";
 import { type Batch, type BatchResult, deleteExpired, maintenanceJob } from "../jobs/maintenance.ts";
@@ -64,9 +65,8 @@ async function releaseForgotten(
   const released = await transact(p.sql, async (tx) => {
     const rows = await tx<{ id: string; tenantId: string }[]>`
       select d.id, e.tenant_id from webhook_endpoints e join webhook_deliveries d on d.endpoint_id = e.id
-      where e.paused_at is null and e.deleted_at is null and d.status = 'Pending' and d.held and d.id > ${
-      after ?? FIRST_ID
-    }
+      where e.paused_at is null and e.deleted_at is null and d.status = 'Pending' and d.held
+        and d.id > ${after ?? FIRST_ID}
         and d.next_attempt_at < now() - make_interval(mins => ${OVERDUE_MINUTES})
         and not exists (select from webhook_deliveries b where b.endpoint_id = d.endpoint_id
           and b.order_key = d.order_key and b.order_number < d.order_number and b.status = 'Pending')
@@ -128,7 +128,7 @@ export async function pruneEvents(
   const old: OldRows = {
     kind: "events",
     table: "events",
-    createdBefore: new Date(p.clock.now().getTime() - KEPT_DAYS * 86_400_000),
+    createdBefore: new Date(p.clock.now().getTime() - KEPT_DAYS * DAY_MS),
     isOld: (q) => q`true`,
     // Of the data, only ids: an erasure replaces the email and names of events, and its members may be anything.
     archived: (q) =>

@@ -1,10 +1,10 @@
+import { HOUR_MS } from "../../infra/clock.ts";
 import { z } from "zod";
 import { ScanUnavailable } from "../../infra/scanner/scanner.ts";
 import { problem } from "../problems/problem.ts";
 import type { Platform } from "../shared/platform.ts";
 
 const STALE_HOURS = 48;
-const HOUR_MS = 3_600_000;
 
 export const ScannerReport = z.object({
   // Name and version.

@@ -8,8 +8,7 @@ export const looksPersonalData: PersonalData = {
   area: "looks",
   user: {
     senders: (q, { addresses, tenantId }) =>
-      q`
-      select tenant_id, address, name, status, created_at from notification_senders
+      q`select tenant_id, address, name, status, created_at from notification_senders
       where address_key = any(${addresses.map(mailKey)}::text[]) and ${ofTenant(q, tenantId)} order by id`,
   },
   async eraseUsers({ sql }, { addresses, beforeId }) {
@@ -22,12 +21,10 @@ export const looksPersonalData: PersonalData = {
   },
   tenant: {
     senders: (q, tenantId) =>
-      q`
-      select id, address, name, method, status, is_default, verified_at, created_at from notification_senders
+      q`select id, address, name, method, status, is_default, verified_at, created_at from notification_senders
       where tenant_id = ${tenantId} order by id`,
     looks: (q, tenantId) =>
-      q`
-      select product_name, primary_colour, text_colour, footer, reply_to, logo_content_type, logo_width, logo_height,
+      q`select product_name, primary_colour, text_colour, footer, reply_to, logo_content_type, logo_width, logo_height,
         encode(logo, 'base64') as logo, updated_at
       from tenant_looks where tenant_id = ${tenantId}`,
   },

@@ -48,19 +48,14 @@ export const recordName = ({ address }: Pick<Sender, "address">): string => `_st
 /** A sender of the tenant. @throws NOTIFICATION_SENDER_NOT_FOUND */
 export async function readSender(q: Sql, tenantId: string, id: string, lock = q``): Promise<Sender> {
   const [row] = await q<Sender[]>`
-    select ${
-    senderColumns(q)
-  } from notification_senders where id = ${id} and tenant_id = ${tenantId} ${lock}`;
+    select ${senderColumns(q)} from notification_senders
+    where id = ${id} and tenant_id = ${tenantId} ${lock}`;
   if (!row) throw problem("NOTIFICATION_SENDER_NOT_FOUND", `There is no sender ${id} in this tenant.`);
   return row;
 }
 
 /** A page of the tenant's senders, oldest first. */
-export async function listSenders(
-  q: Sql,
-  tenantId: string,
-  page: PageRequest,
-): Promise<PagedResult<Sender>> {
+export async function listSenders(q: Sql, tenantId: string, page: PageRequest): Promise<PagedResult<Sender>> {
   const from = q`notification_senders where tenant_id = ${tenantId}`;
   return await readPage(q, { columns: senderColumns(q), from, order: q`order by id` }, page);
 }

@@ -1,10 +1,9 @@
+import { DAY_MS, HOUR_MS } from "../../infra/clock.ts";
 import type { Sql, SqlPart } from "../../infra/postgres/postgres.ts";
 import { belongsTo, EVERY_TENANT, idWithin } from "../shared/lists.ts";
 import type { NotificationChannel, NotificationStatus } from "./status.ts";
 import { tenantKeyOf } from "./tenant_key.ts";
 
-const HOUR_MS = 60 * 60 * 1000;
-const DAY_MS = 24 * HOUR_MS;
 const FOLD_LIMIT = 1_000;
 /** The last day with a four-digit year. */
 const LAST_DAY_MS = Date.UTC(9999, 11, 31);

@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../infra/clock.ts";
 import { type Batch, type BatchResult, deleteExpired, maintenanceJob } from "../jobs/maintenance.ts";
 import { deleteOldRows, type OldRows } from "../shared/archive.ts";
 import { FIRST_ID, firstIdOf } from "../shared/ids.ts";
@@ -6,7 +7,6 @@ import type { NotificationPlatform } from "./platform.ts";
 
 /** Messages in a batch. Deleting one also deletes its recipients, attempts and attachments in the same transaction. */
 const BATCH_SIZE = 500;
-const DAY_MS = 86_400_000;
 
 /**
  * Deletes the content of old messages, later the messages, and old digests and in-app notifications. A message that still

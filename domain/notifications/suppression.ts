@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../infra/clock.ts";
 import { z } from "zod";
 import { mailForms } from "../../infra/mail/mail_address.ts";
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
@@ -207,7 +208,7 @@ export async function recordSuppressions(
     on conflict (tenant_key, channel, address_key) do nothing`;
 }
 
-const WEEK_MS = 7 * 86_400_000;
+const WEEK_MS = 7 * DAY_MS;
 /** A day with fewer new suppressions never counts as a rise. */
 const MIN_RISE = 10;
 /** A day counts as a rise if it has more than this many times the daily average of the week before. */

@@ -77,6 +77,5 @@ const readEndedSignIns = (q: Sql, userIds: string[]) =>
     left join sessions browser on browser.id = g.browser_session_id
     where g.user_id = any(${userIds}::uuid[]) and g.code_used_at is not null and g.sign_out_told_at is null
       and c.backchannel_logout_uri is not null and c.revoked_at is null
-      and (s.expires_at > now() and not (${givesAccess(q)} and ${
-    isAcceptedIn(q, q`s`, q`g.tenant_id`)
-  }) or browser.revoked_at is not null)`;
+      and (s.expires_at > now() and not (${givesAccess(q)} and ${isAcceptedIn(q, q`s`, q`g.tenant_id`)})
+        or browser.revoked_at is not null)`;

@@ -66,14 +66,12 @@ export const oauthPersonalData: PersonalData = {
   area: "oauth",
   user: {
     consents: (q, { userId, tenantId }) =>
-      q`
-      select c.client_id, n.name as client_name, c.scopes, c.created_at, c.updated_at
+      q`select c.client_id, n.name as client_name, c.scopes, c.created_at, c.updated_at
       from oauth_consents c join oauth_clients n on n.id = c.client_id
       where c.user_id = ${userId} and (n.tenant_id is null or ${ofTenant(q, tenantId, "n.tenant_id")})
       order by c.created_at`,
     grants: (q, { userId, tenantId }) =>
-      q`
-      select g.client_id, g.tenant_id, g.scopes, g.created_at, g.refreshed_at from oauth_grants g
+      q`select g.client_id, g.tenant_id, g.scopes, g.created_at, g.refreshed_at from oauth_grants g
       where g.user_id = ${userId} and ${ofTenant(q, tenantId, "g.tenant_id")} order by g.created_at`,
   },
   async eraseUsers({ sql }, { userIds }) {
@@ -82,8 +80,7 @@ export const oauthPersonalData: PersonalData = {
   },
   tenant: {
     clients: (q, tenantId) =>
-      q`
-      select id, client_id, name, kind, redirect_uris, post_logout_redirect_uris, audience, scopes, created_by,
+      q`select id, client_id, name, kind, redirect_uris, post_logout_redirect_uris, audience, scopes, created_by,
         created_at, revoked_at from oauth_clients where tenant_id = ${tenantId} order by id`,
   },
   /** The audiences stay reserved for a day, because tokens with them may still be valid. */

@@ -1,6 +1,5 @@
 import type { Platform } from "../shared/platform.ts";
-import { TOKEN_ALGORITHMS, USER_SCOPES } from "./clients/client.ts";
-import { requireProviderKey } from "./clients/provider_key.ts";
+import { requireProviderKey, TOKEN_ALGORITHMS, USER_SCOPES } from "./clients/client.ts";
 
 /** How a client may authenticate at the token endpoint; `none` is for public clients. */
 const CLIENT_AUTHENTICATION = ["client_secret_basic", "client_secret_post", "none"] as const;

@@ -74,8 +74,6 @@ export async function signOutBrowser(
   const target = browser ? { sessionId: browser.sessionId, userId: browser.userId } : { sessionId, userId };
   const { sessionId: session, userId: user } = target;
   if (session === null || user === null) return;
-  await transact(
-    p.sql,
-    (tx) => endSessions(p, tx, { userId: user, sessionId: session, reason: "signed out by a client" }),
-  );
+  const ended = { userId: user, sessionId: session, reason: "signed out by a client" };
+  await transact(p.sql, (tx) => endSessions(p, tx, ended));
 }

@@ -1,3 +1,4 @@
+import { HOUR_MS, MINUTE_MS } from "../../infra/clock.ts";
 import { z } from "zod";
 import { loadLater } from "../../infra/load_later.ts";
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
@@ -40,8 +41,6 @@ interface Rule {
 }
 
 const GIGABYTE = 1_000_000_000;
-const HOUR_MS = 3_600_000;
-const MINUTE_MS = 60_000;
 /** A rate of fewer runs or recipients says little; it counts as 0. */
 const LEAST_OF_RATE = 10;
 

@@ -1,3 +1,4 @@
+import { HOUR_MS } from "../../infra/clock.ts";
 import { z } from "zod";
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { VERSION } from "../../infra/version.ts";
@@ -40,7 +41,6 @@ type MarkComparison = z.output<typeof MarkComparison>;
 
 type MarkPlatform = Pick<JobPlatform, "sql" | "clock">;
 
-const HOUR_MS = 3_600_000;
 /** Minutes are compared only while at least half an hour of them is kept before the mark. */
 const BY_MINUTE_MS = 1.5 * HOUR_MS;
 

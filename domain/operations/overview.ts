@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../infra/clock.ts";
 import { z } from "zod";
 import type { AreaName } from "../../infra/areas.ts";
 import { loadLater } from "../../infra/load_later.ts";
@@ -114,8 +115,6 @@ function attentionOf(o: Facts, now: Date): Attention[] {
   return found;
 }
 
-const DAY_MS = 86_400_000;
-const MINUTE_MS = 60_000;
 const RUNS_SHOWN = 5;
 /** A scan engine that takes longer to answer counts as unavailable. */
 const SCANNER_TIMEOUT_MS = 1_500;
@@ -281,7 +280,7 @@ async function readTenants(p: OverviewPlatform, caller: Caller): Promise<Tenants
 
 const SHOWN = 3;
 /** Ids of reports are made up to this much before their time of request. */
-const ID_MARGIN_MS = 3_600_000;
+const ID_MARGIN_MS = HOUR_MS;
 
 /** Reads the tenants with the most failures since a time; of an area that is off, none. */
 async function readWorstTenants(

@@ -1,3 +1,4 @@
+import { HOUR_MS } from "../../infra/clock.ts";
 import { z } from "zod";
 import type { AreaName, AreasOn } from "../../infra/areas.ts";
 import type { Sql, SqlPart } from "../../infra/postgres/postgres.ts";
@@ -95,7 +96,7 @@ export async function readUpcoming(
   o: { tenantId?: string | undefined; hours: number },
 ): Promise<Upcoming> {
   const from = p.clock.now();
-  const to = new Date(from.getTime() + o.hours * 3_600_000);
+  const to = new Date(from.getTime() + o.hours * HOUR_MS);
   const listed = SCHEDULE_KINDS.filter((kind) => isOn(p.config, kind));
   const [schedules, counted] = await Promise.all([
     readSchedules(p, caller, o.tenantId, from, listed),

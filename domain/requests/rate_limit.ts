@@ -1,7 +1,7 @@
 // Quotas that refill at a constant rate (GCRA). The state is one number per key, in memory; each instance counts alone.
+import { MINUTE_MS } from "../../infra/clock.ts";
 import { problem } from "../problems/problem.ts";
 
-const MINUTE_MS = 60_000;
 const MAX_KEYS = 50_000;
 
 /** State of a quota after a request. */

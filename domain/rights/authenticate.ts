@@ -52,19 +52,23 @@ export async function authenticate(
   }
   const token = BEARER.exec(c.authorization)?.[1];
   if (!token) throw problem("TOKEN_INVALID", "The Authorization header is not of the form `Bearer <token>`.");
-  if (token.startsWith(KEY_PREFIX)) return await authenticateKey(p, c, token);
+  if (token.startsWith(KEY_PREFIX)) {
+    const key = await p.rights.keys.read(token);
+    if (!key) throw problem("TOKEN_INVALID", "The API key or secret is unknown.");
+    return await actAs(p, c, key);
+  }
   if (token.startsWith(SETUP_PREFIX)) return await authenticateSetupLink(p, c, token);
   return await actInSession(p, c, await readClaims(p, c, token));
 }
 
-/** Returns the caller that the claims of a token name, with the rights that its session has. */
+/** Returns the caller that the claims of a token name: a session's user, or a service account by a token for its secret. */
 async function actInSession(
   p: Pick<RightsPlatform, "rights">,
   c: Credentials,
   claims: Claims,
 ): Promise<Caller> {
   const { sub, sid, ver, clientId, apiScopes } = claims;
-  if (sid === null) return await authenticateAccountToken(p, c, sub, ver);
+  if (sid === null) return await actAs(p, c, await readLiveAccount(p, sub, ver));
   const tenantQuery = c.queryIsFilter ? [] : c.tenantQuery;
   const named = claims.tenantId === null ? namedTenants({ ...c, tenantQuery }) : [claims.tenantId];
   const [first = null] = named;
@@ -74,9 +78,7 @@ async function actInSession(
   if (rights.onlyTenantId !== null && tenantId !== rights.onlyTenantId) {
     throw problem("TENANT_FORBIDDEN", `The session is good only in tenant ${rights.onlyTenantId}.`);
   }
-  if (tenantId !== null && !rights.linked) {
-    throw noAccess(tenantId);
-  }
+  if (tenantId !== null && !rights.linked) throw noAccess(tenantId);
   return {
     userId: sub,
     sessionId: sid,
@@ -125,17 +127,6 @@ async function requireToken(read: () => Promise<Claims>): Promise<Claims> {
   }
 }
 
-/** Authenticates an API key or a service account, and records its use. */
-async function authenticateKey(
-  p: Pick<RightsPlatform, "rights">,
-  c: Credentials,
-  token: string,
-): Promise<Caller> {
-  const key = await p.rights.keys.read(token);
-  if (!key) throw problem("TOKEN_INVALID", "The API key or secret is unknown.");
-  return await actAs(p, c, key);
-}
-
 /** Authenticates a set-up link, which acts on behalf of its creator, for one task in one tenant. */
 async function authenticateSetupLink(
   p: Pick<RightsPlatform, "rights">,
@@ -149,31 +140,17 @@ async function authenticateSetupLink(
     throw problem("TENANT_FORBIDDEN", `The set-up link is good only in tenant ${tenantId}.`);
   }
   return {
+    ...OF_PROGRAM,
     userId: createdBy,
-    sessionId: "",
-    proof: null,
     apiKeyId: id,
     isSetupLink: true,
     serviceAccount: null,
-    clientId: null,
-    actedBy: null,
-    boundTo: null,
     tokenTenantId: tenantId,
     tenantId,
     permissions: new Set([SETUP_PERMISSION]),
     traceId,
     ip,
   };
-}
-
-/** Authenticates a service account by an access token that its secret was exchanged for. */
-async function authenticateAccountToken(
-  p: Pick<RightsPlatform, "rights">,
-  c: Credentials,
-  accountId: string,
-  secretVersion: number,
-): Promise<Caller> {
-  return await actAs(p, c, await readLiveAccount(p, accountId, secretVersion));
 }
 
 /**
@@ -224,7 +201,7 @@ export async function actAs(
   const [tenantId = inOnlyTenant ? onlyTenantOf(key) : null] = named;
   const acting = key.kind === "apiKey" ? actingKey(key, tenantId) : await actingAccount(p, key, tenantId);
   p.rights.keys.recordUse(key, ip);
-  return { ...acting, sessionId: "", proof: null, clientId: null, actedBy: null, boundTo: null, traceId, ip };
+  return { ...acting, ...OF_PROGRAM, traceId, ip };
 }
 
 /** The tenant of a service account that acts in one only; null: another key. */
@@ -233,7 +210,10 @@ function onlyTenantOf(key: KeyRights): string | null {
   return others.length === 0 ? only : null;
 }
 
-type Acting = Omit<Caller, "sessionId" | "proof" | "clientId" | "actedBy" | "boundTo" | "traceId" | "ip">;
+/** The members of a caller that has no session. */
+const OF_PROGRAM = { sessionId: "", proof: null, clientId: null, actedBy: null, boundTo: null };
+
+type Acting = Omit<Caller, keyof typeof OF_PROGRAM | "traceId" | "ip">;
 
 /** An API key acts only in its own tenant. A request that names another tenant in the header is rejected. */
 function actingKey({ id, userId, tenantId, permissions }: ApiKeyRights, named: string | null): Acting {
@@ -251,10 +231,8 @@ async function actingAccount(
 ): Promise<Acting> {
   const held = await p.rights.keys.permissionsIn(id, tenantId);
   if (!held) {
-    throw problem(
-      "TENANT_FORBIDDEN",
-      `The service account does not act in tenant ${tenantId}, or the tenant is not active.`,
-    );
+    const message = `The service account does not act in tenant ${tenantId}, or the tenant is not active.`;
+    throw problem("TENANT_FORBIDDEN", message);
   }
   const { permissions, inTenants } = held;
   const serviceAccount = { tenantIds, permissions: inTenants };

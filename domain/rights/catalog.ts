@@ -98,9 +98,8 @@ export const PLATFORM_REACH: ReadonlySet<string> = new Set(
 );
 
 /** Codes of the file module's permissions. */
-export const FILE_MODULE: readonly string[] = CATALOG_PERMISSIONS.filter((p) => p.category === "Files").map((
-  p,
-) => p.code);
+export const FILE_MODULE: readonly string[] = CATALOG_PERMISSIONS
+  .filter(({ category }) => category === "Files").map(({ code }) => code);
 const OF_FILES = new Set(FILE_MODULE);
 
 /** True if `code` is a permission of the file module, which admin:system does not include. */

@@ -157,7 +157,7 @@ interface AccountPermissions {
  * @param tenantId null: no tenant context
  * @returns null if the account does not act in the tenant, or the tenant is not active.
  */
-export async function loadPermissionsIn(
+async function loadPermissionsIn(
   q: Sql,
   accountId: string,
   tenantId: string | null,
@@ -208,22 +208,31 @@ async function readSetupLink(q: Sql, token: string): Promise<SetupLink> {
   if (!link) throw problem("TOKEN_INVALID", "The set-up link is unknown.");
   if (link.isRevoked) throw problem("TOKEN_REVOKED", "The set-up link was revoked.");
   if (link.isExpired) throw problem("TOKEN_EXPIRED", "The set-up link is older than 24 hours.");
-  if (includesPermission(await heldBy(q, link), SETUP_PERMISSION)) return link;
+  if (includesPermission(await permissionsNow(q, link.createdBy, link.tenantId), SETUP_PERMISSION)) {
+    return link;
+  }
   throw problem(
     "SESSION_INVALIDATED",
     `The creator of the set-up link does not hold ${SETUP_PERMISSION} in the tenant any more, or it is not active.`,
   );
 }
 
-/** The permissions of the link's creator in its tenant; none if the creator is not active. */
-async function heldBy(q: Sql, { createdBy, tenantId }: SetupLink): Promise<ReadonlySet<string>> {
-  const [creator] = await q<{ isUser: boolean }[]>`
-    select true as is_user from users where id = ${createdBy} and is_active and deleted_at is null
+/**
+ * Reads the permissions that a user or a service account has now; none if it is not active.
+ * @param tenantId null: no tenant context
+ */
+export async function permissionsNow(
+  q: Sql,
+  id: string,
+  tenantId: string | null,
+): Promise<ReadonlySet<string>> {
+  const [found] = await q<{ isUser: boolean }[]>`
+    select true as is_user from users where id = ${id} and is_active and deleted_at is null
     union all select false from service_accounts
-      where id = ${createdBy} and revoked_at is null and (expires_at is null or expires_at > now())`;
-  if (!creator) return new Set();
-  if (!creator.isUser) return (await loadPermissionsIn(q, createdBy, tenantId))?.permissions ?? new Set();
-  const codes = await q<{ code: string }[]>`${permissionCodes(q, createdBy, tenantId)}`;
+      where id = ${id} and revoked_at is null and (expires_at is null or expires_at > now())`;
+  if (!found) return new Set();
+  if (!found.isUser) return (await loadPermissionsIn(q, id, tenantId))?.permissions ?? new Set();
+  const codes = await q<{ code: string }[]>`${permissionCodes(q, id, tenantId)}`;
   return new Set(codes.map(({ code }) => code));
 }
 

@@ -76,10 +76,7 @@ function chosen(q: Sql, { about, within, by }: Selection): SqlPart {
  * Reads a request about a user or a tenant.
  * @throws DATA_REQUEST_NOT_FOUND
  */
-export async function readRequest(
-  q: Sql,
-  o: Selection & { id: string },
-): Promise<DataRequest> {
+export async function readRequest(q: Sql, o: Selection & { id: string }): Promise<DataRequest> {
   const [row] = await q<DataRequest[]>`
     select ${requestColumns(q)} from data_requests
     where id = ${o.id} and ${chosen(q, o)}`;
@@ -92,18 +89,12 @@ export async function readOwnExportFile(q: Sql, caller: Caller, id: string): Pro
   const { fileId } = await readRequest(q, { ...ownExports(caller), id });
   const row = await readRequestRow(q, id);
   if (!fileId) throw problem("FILE_NOT_FOUND", "The export has no file.");
-  return await readVisibleFile(
-    q,
-    { ...caller, clientId: null, tenantId: row?.contextTenantId ?? null },
-    fileId,
-  );
+  const reader = { ...caller, clientId: null, tenantId: row?.contextTenantId ?? null };
+  return await readVisibleFile(q, reader, fileId);
 }
 
 /** The requests about a user or tenant, newest first; at most 20. */
-export async function listRequests(
-  q: Sql,
-  o: Selection,
-): Promise<DataRequest[]> {
+export async function listRequests(q: Sql, o: Selection): Promise<DataRequest[]> {
   return await q<DataRequest[]>`
     select ${requestColumns(q)} from data_requests
     where ${chosen(q, o)} order by id desc limit 20`;
@@ -120,11 +111,7 @@ export interface NewRequest {
 }
 
 /** Inserts a Queued request. */
-export async function insertRequest(
-  tx: Tx,
-  caller: Caller,
-  o: NewRequest,
-): Promise<DataRequest> {
+export async function insertRequest(tx: Tx, caller: Caller, o: NewRequest): Promise<DataRequest> {
   const [row] = await tx<DataRequest[]>`
     insert into data_requests (id, kind, user_id, tenant_id, reason, addresses, requested_by, context_tenant_id, job_id)
     values (${o.id}, ${o.kind}, ${o.userId ?? null}, ${o.tenantId ?? null}, ${o.reason ?? null},
@@ -198,8 +185,7 @@ export const userDataPersonalData: PersonalData = {
   area: "user-data",
   user: {
     requests: (q, { userId }) =>
-      q`
-      select id, kind, tenant_id, status, reason, requested_by, created_at, completed_at from data_requests
+      q`select id, kind, tenant_id, status, reason, requested_by, created_at, completed_at from data_requests
       where user_id = ${userId} order by id`,
   },
   async eraseUsers({ sql }, persons) {
@@ -214,8 +200,7 @@ export const userDataPersonalData: PersonalData = {
   },
   tenant: {
     imports: (q, tenantId) =>
-      q`
-      select id, status, is_dry_run, total, created, updated, failed, created_by, created_at, finished_at
+      q`select id, status, is_dry_run, total, created, updated, failed, created_by, created_at, finished_at
       from user_imports where tenant_id = ${tenantId} order by id`,
   },
   async eraseTenant({ sql }, tenantId) {

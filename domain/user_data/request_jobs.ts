@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../infra/clock.ts";
 import { z } from "zod";
 import { connectPostgres, type Pool, type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { addressesOf, eraseMember } from "../access/users/user_erase.ts";
@@ -178,7 +179,7 @@ async function writeExport(p: UserDataPlatform, request: DataRequestRow, signal:
         fileName: `${name}-export-${request.userId ?? request.tenantId}.zip`,
         contentType: EXPORT_CONTENT_TYPE,
         createdBy: request.requestedBy,
-        keepUntil: new Date(p.clock.now().getTime() + EXPORT_DAYS * 86_400_000),
+        keepUntil: new Date(p.clock.now().getTime() + EXPORT_DAYS * DAY_MS),
       },
       ReadableStream.from(zipStream(files)),
       async (tx, fileId) => {
@@ -290,18 +291,13 @@ async function failAbandoned(
 }
 
 function failAbandonedImports({ sql }: Pick<Platform, "sql">, batch: Batch): Promise<BatchResult> {
-  return failAbandoned(
-    sql,
-    "user_imports",
-    batch,
-    (row, end) => transact(sql, (tx) => failImport(tx, row, end)),
-  );
+  const fail = (row: Open, end: JobEnd) => transact(sql, (tx) => failImport(tx, row, end));
+  return failAbandoned(sql, "user_imports", batch, fail);
 }
 
 async function failImport(tx: Tx, { id, jobId }: Open, end: JobEnd): Promise<boolean> {
-  const [abandoned] = await tx<
-    EndingImport[]
-  >`select id, created_by, api_key_id, acted_by, tenant_id, trace_id
+  const [abandoned] = await tx<EndingImport[]>`
+    select id, created_by, api_key_id, acted_by, tenant_id, trace_id
     from user_imports where id = ${id} and job_id = ${jobId} and status in ('Queued', 'Running') for update`;
   if (!abandoned) return false;
   await finishImport(tx, abandoned, { status: "Failed", error: `The import ended early: ${reasonOf(end)}.` });

@@ -1,3 +1,4 @@
+import { DAY_MS } from "../clock.ts";
 import { createHash, createHmac } from "node:crypto";
 import { amzDate, assertKey, encodeRfc3986, type ObjectStoreConfig, objectUrl } from "./address.ts";
 import type { StoreClock } from "./store_clock.ts";
@@ -73,8 +74,6 @@ export function presignDownload(
   };
   return presign(signing, { method: "GET", key, headers: {}, query }, o);
 }
-
-const DAY_MS = 24 * 60 * 60_000;
 
 /**
  * Signs a GET URL whose content browsers show, with this type, and keep for a day. The URL is the same all day (UTC). Only for

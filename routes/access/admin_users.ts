@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Tx } from "../../infra/postgres/postgres.ts";
 import { linkUserToTenant } from "../../domain/access/users/links.ts";
 import { AdminUserChange, deleteUser, updateUser } from "../../domain/access/users/user_changes.ts";
 import { createUser, NewUser } from "../../domain/access/users/user_create.ts";
@@ -19,9 +20,7 @@ import { AddLinkRequest, userIdPath, usersQuery } from "./user_shapes.ts";
 
 const { endpoint } = ofAllTenants;
 const overUsers = ofAllTenants.access();
-const oneUser = {
-  200: { etag: true as const, description: "The user with all links", schema: AdminUser },
-};
+const oneUser = { 200: { etag: true as const, description: "The user with all links", schema: AdminUser } };
 const locationOf = (id: string) => `/api/v1/admin/users/${id}`;
 
 /** Users of all tenants, with all their links and roles. */
@@ -32,10 +31,7 @@ export const adminUsersRoutes = [
     access: overUsers,
     query: z.object({ ...usersQuery, tenantId: uuid.optional() }),
     answers: {
-      200: {
-        description: "A page of users",
-        schema: pagedResultOf(AdminUser).meta({ id: "AdminUserPage" }),
-      },
+      200: { description: "A page of users", schema: pagedResultOf(AdminUser).meta({ id: "AdminUserPage" }) },
     },
     run: async ({ db, query }) => ok(await listAllUsers(db, query)),
   }),
@@ -86,9 +82,8 @@ export const adminUsersRoutes = [
       "LAST_SYSTEM_ADMIN_CONFLICT",
       "USER_EXTERNAL_ID_CONFLICT",
     ],
-    async run({ platform, caller, params, body, call }) {
-      return versionedAnswer(await updateUser(platform, caller, params.id, body, call.ifMatch));
-    },
+    run: async ({ platform, caller, params, body, call }) =>
+      versionedAnswer(await updateUser(platform, caller, params.id, body, call.ifMatch)),
   }),
   endpoint("DELETE /api/v1/admin/users/{id}", {
     id: "deleteUserAnywhere",
@@ -127,13 +122,8 @@ export const adminUsersRoutes = [
     ],
     async run({ platform, caller, params, body }) {
       const link = { ...body, isActive: true };
-      const { value } = await linkUserToTenant(
-        platform,
-        caller,
-        params.id,
-        link,
-        (tx) => readAdminUser(tx, params.id),
-      );
+      const read = (tx: Tx) => readAdminUser(tx, params.id);
+      const { value } = await linkUserToTenant(platform, caller, params.id, link, read);
       return created(value, locationOf(params.id));
     },
   }),

@@ -25,10 +25,7 @@ export const auditLogRoutes = [
       toDate: queryInstant.optional(),
     }),
     answers: {
-      200: {
-        description: "A page of changes",
-        schema: pagedResultOf(AuditRow).meta({ id: "AuditPage" }),
-      },
+      200: { description: "A page of changes", schema: pagedResultOf(AuditRow).meta({ id: "AuditPage" }) },
     },
     problems: ["FORBIDDEN"],
     run: async ({ db, caller, query }) => ok(await readAuditLog(db, caller, query)),

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { FILE_REFUSALS } from "../../domain/problems/files.ts";
 import type { Caller } from "../../domain/rights/caller.ts";
 import { acrossTenants, afterStepUp, byPerson, forSelf, signedIn } from "../../domain/rights/checks.ts";
 import { giveDownloadUrl } from "../../domain/files/download.ts";
@@ -88,13 +89,7 @@ const ofCaller = [
     access: afterStepUp(own),
     params: z.object(oneRequest),
     answers: { 200: { description: "The URL and its expiry", schema: FileDownload } },
-    problems: [
-      "DATA_REQUEST_NOT_FOUND",
-      "FILE_NOT_FOUND",
-      "FILE_NOT_AVAILABLE_CONFLICT",
-      "FILE_INFECTED_CONFLICT",
-      "FILE_PURGED_CONFLICT",
-    ],
+    problems: ["DATA_REQUEST_NOT_FOUND", "FILE_NOT_FOUND", ...FILE_REFUSALS],
     async run({ platform, db, caller, params }) {
       const file = await readOwnExportFile(db, caller, params.requestId);
       return ok(await giveDownloadUrl(platform, caller, file, "download"));
@@ -204,11 +199,10 @@ const ofTenants = [
       "TENANT_HAS_CHILDREN_CONFLICT",
       "FILE_LEGAL_HOLD_CONFLICT",
     ],
-    run: async ({ platform, caller, params: { tenantId }, body }) =>
-      acceptedRequest(
-        await eraseTenant(platform, caller, tenantId, body),
-        `/api/v1/admin/tenants/${tenantId}`,
-      ),
+    async run({ platform, caller, params: { tenantId }, body }) {
+      const erasure = await eraseTenant(platform, caller, tenantId, body);
+      return acceptedRequest(erasure, `/api/v1/admin/tenants/${tenantId}`);
+    },
   }),
   tenantEndpoint("GET /api/v1/admin/tenants/{tenantId}/data-requests", {
     id: "listTenantDataRequests",

@@ -20,7 +20,7 @@ import {
   signedIn,
 } from "../../domain/rights/checks.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
-import { created, noContent, ok } from "../shared/answer.ts";
+import { created, noContentAfter, ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/validation.ts";
 import { userIdPath } from "./user_shapes.ts";
@@ -88,10 +88,7 @@ export const delegationRoutes = [
     params: one,
     answers: { 204: { description: "Ended" } },
     problems: ["DELEGATION_NOT_FOUND"],
-    async run({ platform, caller, params }) {
-      await endDelegation(platform, caller, params.id);
-      return noContent();
-    },
+    run: ({ platform, caller, params }) => noContentAfter(endDelegation(platform, caller, params.id)),
   }),
   endpoint("GET /api/v1/auth/me/delegations", {
     id: "listMyDelegations",

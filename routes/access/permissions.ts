@@ -90,6 +90,12 @@ const importTemplateQuery = z.object({
 const endpoint = endpointsIn("Permissions");
 
 const params = z.object({ id: uuid });
+const CHANGE_REFUSALS = [
+  "PERMISSION_NOT_FOUND",
+  "PERMISSION_SYSTEM_PROTECTED_CONFLICT",
+  "CROSS_TENANT_FORBIDDEN",
+  "PRECONDITION_FAILED",
+] as const;
 const onePermission = {
   200: { etag: true as const, description: "The permission", schema: PermissionDetails },
 };
@@ -159,12 +165,7 @@ export const permissionRoutes = [
     params,
     body: PermissionChange,
     answers: onePermission,
-    problems: [
-      "PERMISSION_NOT_FOUND",
-      "PERMISSION_SYSTEM_PROTECTED_CONFLICT",
-      "CROSS_TENANT_FORBIDDEN",
-      "PRECONDITION_FAILED",
-    ],
+    problems: [...CHANGE_REFUSALS],
     run: async ({ platform, caller, params, body, call }) =>
       versionedAnswer(await updatePermission(platform, caller, params.id, body, call.ifMatch)),
   }),
@@ -194,13 +195,7 @@ export const permissionRoutes = [
     access: inTenant("delete:permissions"),
     params,
     answers: { 200: { description: "The permission is deleted" } },
-    problems: [
-      "PERMISSION_NOT_FOUND",
-      "PERMISSION_SYSTEM_PROTECTED_CONFLICT",
-      "CROSS_TENANT_FORBIDDEN",
-      "PRECONDITION_FAILED",
-      "PERMISSION_ASSIGNED_CONFLICT",
-    ],
+    problems: [...CHANGE_REFUSALS, "PERMISSION_ASSIGNED_CONFLICT"],
     run: ({ platform, caller, params, call }) =>
       okAfter(deletePermission(platform, caller, params.id, call.ifMatch)),
   }),
@@ -243,11 +238,8 @@ export const permissionImportRoutes = [
       // A row with text that the database cannot store fails alone, like any other invalid row.
       const document = await call.readJson(PermissionImportRequestDto, { anyText: true });
       await nextTurn(); // a document may have 50,000 rows
-      const rows = rowsOfDocument(
-        document,
-        mode,
-        (document) => call.findUnknownMembers(ImportItems, document),
-      );
+      const unknownOf = (document: unknown) => call.findUnknownMembers(ImportItems, document);
+      const rows = rowsOfDocument(document, mode, unknownOf);
       return ok(await importPermissionsAs(platform, caller, rows, options));
     },
   }),

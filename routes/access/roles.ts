@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { holds } from "../../domain/rights/caller.ts";
+import { holds, type TenantCaller } from "../../domain/rights/caller.ts";
 import { inTenant } from "../../domain/rights/checks.ts";
 import {
   assignPermission,
@@ -78,11 +78,25 @@ export const roleLookupQuery = z.object({
 
 const endpoint = endpointsIn("Roles");
 
+/** Refusals of a change that gives permissions to a role. */
+const GRANT_REFUSALS = [
+  "PERMISSION_NOT_FOUND",
+  "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
+  "STEP_UP_REQUIRED_FORBIDDEN",
+] as const;
+/** Refusals of a change that catalog roles do not allow. */
+const OWN_ROLE_REFUSALS = [
+  "ROLE_NOT_FOUND",
+  "PRECONDITION_FAILED",
+  "ROLE_SYSTEM_PROTECTED_CONFLICT",
+] as const;
+
+const previewAnswer = (caller: TenantCaller, preview: RolePreview) =>
+  ok(holds(caller, "read:users") ? preview : { ...preview, users: [] });
+
 const params = z.object({ id: uuid });
 const grantParams = z.object({ id: uuid, permId: uuid });
-const oneRole = {
-  200: { etag: true as const, description: "The role with its permissions", schema: Role },
-};
+const oneRole = { 200: { etag: true as const, description: "The role with its permissions", schema: Role } };
 
 /** Roles of the token's tenant. Those of other tenants answer ROLE_NOT_FOUND. */
 export const roleRoutes = [
@@ -138,12 +152,7 @@ export const roleRoutes = [
     body: NewRole,
     creates: "atomically",
     answers: { 201: { description: "The new role", schema: Role } },
-    problems: [
-      "PERMISSION_NOT_FOUND",
-      "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
-      "STEP_UP_REQUIRED_FORBIDDEN",
-      "ROLE_ALREADY_EXISTS",
-    ],
+    problems: [...GRANT_REFUSALS, "ROLE_ALREADY_EXISTS"],
     async run({ platform, caller, body }) {
       const { value } = await createRole(platform, caller, body);
       return created(value, `/api/v1/roles/${value.id}`);
@@ -156,16 +165,7 @@ export const roleRoutes = [
     params,
     body: RoleChange,
     answers: oneRole,
-    problems: [
-      "ROLE_NOT_FOUND",
-      "PRECONDITION_FAILED",
-      "ROLE_SYSTEM_PROTECTED_CONFLICT",
-      "PERMISSION_NOT_FOUND",
-      "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
-      "STEP_UP_REQUIRED_FORBIDDEN",
-      "ROLE_ALREADY_EXISTS",
-      "LAST_SYSTEM_ADMIN_CONFLICT",
-    ],
+    problems: [...OWN_ROLE_REFUSALS, ...GRANT_REFUSALS, "ROLE_ALREADY_EXISTS", "LAST_SYSTEM_ADMIN_CONFLICT"],
     run: async ({ platform, caller, params, body, call }) =>
       versionedAnswer(await updateRole(platform, caller, params.id, body, call.ifMatch)),
   }),
@@ -178,10 +178,8 @@ export const roleRoutes = [
     body: PreviewRoleDto,
     answers: { 200: { description: "Who would gain or lose what", schema: RolePreview } },
     problems: ["ROLE_NOT_FOUND", "PERMISSION_NOT_FOUND"],
-    async run({ db, caller, params, body }) {
-      const preview = await previewRoleChange(db, caller.tenantId, params.id, body.permissionIds);
-      return ok(holds(caller, "read:users") ? preview : { ...preview, users: [] });
-    },
+    run: async ({ db, caller, params, body }) =>
+      previewAnswer(caller, await previewRoleChange(db, caller.tenantId, params.id, body.permissionIds)),
   }),
   endpoint("POST /api/v1/roles/{id}/preview-move", {
     id: "previewMove",
@@ -192,10 +190,8 @@ export const roleRoutes = [
     body: PreviewMoveDto,
     answers: { 200: { description: "Who would gain or lose what", schema: RolePreview } },
     problems: ["ROLE_NOT_FOUND", "ROLE_ASSIGNMENT_ESCALATION_BLOCKED", "STEP_UP_REQUIRED_FORBIDDEN"],
-    async run({ db, caller, params, body }) {
-      const preview = await previewMove(db, caller, params.id, body);
-      return ok(holds(caller, "read:users") ? preview : { ...preview, users: [] });
-    },
+    run: async ({ db, caller, params, body }) =>
+      previewAnswer(caller, await previewMove(db, caller, params.id, body)),
   }),
   endpoint("DELETE /api/v1/roles/{id}", {
     id: "deleteRole",
@@ -203,12 +199,7 @@ export const roleRoutes = [
     access: inTenant("delete:roles"),
     params,
     answers: { 200: { description: "The role is deleted" } },
-    problems: [
-      "ROLE_NOT_FOUND",
-      "PRECONDITION_FAILED",
-      "ROLE_SYSTEM_PROTECTED_CONFLICT",
-      "ROLE_ASSIGNED_CONFLICT",
-    ],
+    problems: [...OWN_ROLE_REFUSALS, "ROLE_ASSIGNED_CONFLICT"],
     run: ({ platform, caller, params, call }) =>
       okAfter(deleteRole(platform, caller, params.id, call.ifMatch)),
   }),
@@ -218,12 +209,7 @@ export const roleRoutes = [
     access: inTenant("update:roles"),
     params: grantParams,
     answers: oneRole,
-    problems: [
-      "ROLE_NOT_FOUND",
-      "PERMISSION_NOT_FOUND",
-      "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
-      "STEP_UP_REQUIRED_FORBIDDEN",
-    ],
+    problems: ["ROLE_NOT_FOUND", ...GRANT_REFUSALS],
     run: async ({ platform, caller, params }) =>
       versionedAnswer(await assignPermission(platform, caller, params.id, params.permId)),
   }),
@@ -233,13 +219,7 @@ export const roleRoutes = [
     access: inTenant("update:roles"),
     params: grantParams,
     answers: oneRole,
-    problems: [
-      "ROLE_NOT_FOUND",
-      "PRECONDITION_FAILED",
-      "ROLE_SYSTEM_PROTECTED_CONFLICT",
-      "PERMISSION_NOT_FOUND",
-      "LAST_SYSTEM_ADMIN_CONFLICT",
-    ],
+    problems: [...OWN_ROLE_REFUSALS, "PERMISSION_NOT_FOUND", "LAST_SYSTEM_ADMIN_CONFLICT"],
     run: async ({ platform, caller, params, call }) =>
       versionedAnswer(await revokePermission(platform, caller, params.id, params.permId, call.ifMatch)),
   }),

@@ -59,11 +59,7 @@ const placed = {
   parentTenantId: uuid.optional(),
 };
 
-const tenantsQuery = z.object({
-  ...listQuery(TENANT_SORTS),
-  isActive: queryBoolean.optional(),
-  ...placed,
-});
+const tenantsQuery = z.object({ ...listQuery(TENANT_SORTS), isActive: queryBoolean.optional(), ...placed });
 
 export const tenantsSummaryQuery = z.object({ search, isActive: queryBoolean.optional(), ...placed });
 

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { FILE_REFUSALS } from "../../domain/problems/files.ts";
 import type { Caller } from "../../domain/rights/caller.ts";
 import { ImportPreview, previewUserImport } from "../../domain/user_data/imports/import_preview.ts";
 import {
@@ -26,17 +27,8 @@ const started = {
     schema: z.object({ importId: z.guid() }).meta({ id: "UserImportStarted" }),
   },
 };
-const FILE_PROBLEMS = [
-  "FILE_NOT_FOUND",
-  "FILE_NOT_AVAILABLE_CONFLICT",
-  "FILE_INFECTED_CONFLICT",
-  "FILE_PURGED_CONFLICT",
-] as const;
 const page = {
-  200: {
-    description: "A page of imports",
-    schema: pagedResultOf(UserImport).meta({ id: "UserImportPage" }),
-  },
+  200: { description: "A page of imports", schema: pagedResultOf(UserImport).meta({ id: "UserImportPage" }) },
 };
 
 /** Imports of users from a file: into the token's tenant, or into tenants that the rows name. */
@@ -54,7 +46,7 @@ function importRoutes<C extends Caller, P extends string, E extends string>(
       body: StartImportRequest,
       creates: "atomically",
       answers: started,
-      problems: [...FILE_PROBLEMS, "STEP_UP_REQUIRED_FORBIDDEN"],
+      problems: ["FILE_NOT_FOUND", ...FILE_REFUSALS, "STEP_UP_REQUIRED_FORBIDDEN"],
       async run({ platform, caller, body }) {
         const importId = await startUserImport(platform, caller, { ...body, tenantId: within(caller) });
         return { status: 202, headers: { location: `${imports}/${importId}` }, body: { importId } };

@@ -10,22 +10,12 @@ import {
 import type { Caller } from "../../domain/rights/caller.ts";
 import { afterStepUp } from "../../domain/rights/checks.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
-import { ok, okAfter, okEmpty } from "../shared/answer.ts";
+import { acceptedAfter, ok, okAfter, okEmpty } from "../shared/answer.ts";
 import { ofAllTenants, ofTenant, type UserReach } from "./user_reach.ts";
 import { userIdPath } from "./user_shapes.ts";
 
-const removedFactors = {
-  200: {
-    description: "Number of factors that were removed",
-    schema: z.object({ removed: z.int() }).meta({ id: "RemovedFactorsDto" }),
-  },
-};
-const endedSessions = {
-  200: {
-    description: "Number of sessions that were ended",
-    schema: z.object({ ended: z.int() }).meta({ id: "EndedSessionsDto" }),
-  },
-};
+const RemovedFactors = z.object({ removed: z.int() }).meta({ id: "RemovedFactorsDto" });
+const EndedSessions = z.object({ ended: z.int() }).meta({ id: "EndedSessionsDto" });
 
 /** Password, lock, sessions and second factors of a user. */
 function securityRoutes<C extends Caller, P extends string, E extends string>(
@@ -41,10 +31,8 @@ function securityRoutes<C extends Caller, P extends string, E extends string>(
       params: userIdPath,
       answers: { 202: { description: "The mail is queued" } },
       problems: [...refusals, "USER_INACTIVE_CONFLICT"],
-      async run({ platform, caller, params }) {
-        await sendUserResetLink(platform, caller, params.id, within(caller));
-        return { status: 202, headers: {}, body: undefined };
-      },
+      run: ({ platform, caller, params }) =>
+        acceptedAfter(sendUserResetLink(platform, caller, params.id, within(caller))),
     }),
     endpoint(`POST ${users}/{id}/unlock`, {
       id: `unlock${idPart}User` as const,
@@ -71,7 +59,7 @@ function securityRoutes<C extends Caller, P extends string, E extends string>(
       summary: `End all sessions of ${aUser}`,
       access: mayChange,
       params: userIdPath,
-      answers: endedSessions,
+      answers: { 200: { description: "Number of sessions that were ended", schema: EndedSessions } },
       problems: refusals,
       async run({ platform, caller, params }) {
         const which = { within: within(caller), sessionId: null };
@@ -96,7 +84,7 @@ function securityRoutes<C extends Caller, P extends string, E extends string>(
       summary: `Remove all second factors of ${aUser} who lost them, and end the user's sessions`,
       access: afterStepUp(mayChange),
       params: userIdPath,
-      answers: removedFactors,
+      answers: { 200: { description: "Number of factors that were removed", schema: RemovedFactors } },
       problems: refusals,
       run: async ({ platform, caller, params }) =>
         ok({ removed: await removeUserFactors(platform, caller, params.id, within(caller)) }),

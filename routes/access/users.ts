@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Tx } from "../../infra/postgres/postgres.ts";
 import { ROLE_REFUSALS } from "../../domain/problems/access.ts";
 import { forBound, inTenant, signedIn } from "../../domain/rights/checks.ts";
 import { createTenantUser, NewUser } from "../../domain/access/users/user_create.ts";
@@ -20,7 +21,7 @@ import {
   TenantUserChange,
   updateTenantUser,
 } from "../../domain/access/users/user_changes.ts";
-import { created, ok, okAfter, okVersioned, versionedAnswer } from "../shared/answer.ts";
+import { created, createdIn, ok, okAfter, okVersioned, versionedAnswer } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/validation.ts";
 import { enumName, uuid } from "../../domain/shared/shapes.ts";
@@ -118,9 +119,8 @@ export const usersRoutes = [
       "LAST_SYSTEM_ADMIN_CONFLICT",
       "USER_EXTERNAL_ID_CONFLICT",
     ],
-    async run({ platform, caller, params, body, call }) {
-      return versionedAnswer(await updateTenantUser(platform, caller, params.id, body, call.ifMatch));
-    },
+    run: async ({ platform, caller, params, body, call }) =>
+      versionedAnswer(await updateTenantUser(platform, caller, params.id, body, call.ifMatch)),
   }),
   endpoint("DELETE /api/v1/users/{id}", {
     id: "deleteUser",
@@ -146,9 +146,7 @@ export const usersRoutes = [
     summary: "List a user's roles in the tenant",
     access: inTenant("read:users"),
     params: userPath,
-    answers: {
-      200: { etag: true, description: "Roles with their permissions", schema: z.array(Role) },
-    },
+    answers: { 200: { etag: true, description: "Roles with their permissions", schema: z.array(Role) } },
     problems: ["USER_NOT_FOUND"],
     async run({ db, caller, params: { userId } }) {
       const { version } = await readTenantUser(db, userId, caller.tenantId); // read first, so that it is never newer than the roles
@@ -162,12 +160,7 @@ export const usersRoutes = [
     params: userPath,
     body: SetRolesRequest,
     answers: { 200: { description: "Roles with their permissions", schema: z.array(Role) } },
-    problems: [
-      "USER_NOT_FOUND",
-      "PRECONDITION_FAILED",
-      ...ROLE_REFUSALS,
-      "LAST_SYSTEM_ADMIN_CONFLICT",
-    ],
+    problems: ["USER_NOT_FOUND", "PRECONDITION_FAILED", ...ROLE_REFUSALS, "LAST_SYSTEM_ADMIN_CONFLICT"],
     run: async ({ platform, caller, params, body, call }) =>
       ok(await setTenantUserRoles(platform, caller, params.userId, body.roleIds, call.ifMatch)),
   }),
@@ -227,13 +220,8 @@ export const tenantUsersRoutes = [
       const tenantId = params.id;
       const { userId, ...roles } = await call.readJson(AddTenantUserRequest);
       const assignment = { ...roles, tenantId, isActive: true };
-      const link = await linkUserToTenant(
-        platform,
-        caller,
-        userId,
-        assignment,
-        (tx) => readUserTenant(tx, userId, tenantId),
-      );
+      const read = (tx: Tx) => readUserTenant(tx, userId, tenantId);
+      const link = await linkUserToTenant(platform, caller, userId, assignment, read);
       return created(link, `${pathOf(userId, tenantId === caller.tenantId)}/tenants`);
     },
   }),
@@ -260,10 +248,7 @@ export const invitationRoutes = [
       "TENANT_CAPACITY_REACHED",
       "INVITATION_ALREADY_EXISTS",
     ],
-    async run({ platform, caller, body }) {
-      const invitation = await inviteUser(platform, caller, body);
-      return created(invitation, `${path}/${invitation.id}`);
-    },
+    run: ({ platform, caller, body }) => createdIn(path, inviteUser(platform, caller, body)),
   }),
   endpoint(`GET ${path}`, {
     id: "listInvitations",

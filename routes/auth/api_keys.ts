@@ -8,7 +8,7 @@ import {
   revokeApiKey,
   rotateApiKey,
 } from "../../domain/access/keys/api_keys.ts";
-import { created, noContentAfter, ok, versionedAnswer } from "../shared/answer.ts";
+import { createdIn, noContentAfter, ok, versionedAnswer } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/validation.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
@@ -57,10 +57,7 @@ export const apiKeyRoutes = [
     answers: { 201: { description: "Created; Location is the URL of its record", schema: ApiKeyCreatedDto } },
     creates: "a secret",
     problems: ["ROLE_ASSIGNMENT_ESCALATION_BLOCKED", "PERMISSION_NOT_FOUND"],
-    async run({ platform, caller, body }) {
-      const made = await createApiKey(platform, caller, body);
-      return created(made, `${path}/${made.id}`);
-    },
+    run: ({ platform, caller, body }) => createdIn(path, createApiKey(platform, caller, body)),
   }),
   endpoint(`POST ${path}/{id}/rotate`, {
     id: "rotateApiKey",

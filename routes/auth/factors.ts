@@ -127,9 +127,8 @@ export const factorRoutes = [
     answers: {
       200: {
         description: "The secret, and the URL for the QR code; shown only in this answer",
-        schema: z.object({ factorId: z.guid(), secret: z.string(), otpauthUrl: z.string() }).meta({
-          id: "NewTotpDto",
-        }),
+        schema: z.object({ factorId: z.guid(), secret: z.string(), otpauthUrl: z.string() })
+          .meta({ id: "NewTotpDto" }),
       },
     },
     problems: ["FACTOR_ALREADY_EXISTS", "FACTOR_UNAVAILABLE"],
@@ -226,9 +225,9 @@ export const factorSignInRoutes = [
       "TENANT_FORBIDDEN",
       "FACTOR_UNAVAILABLE",
     ],
-    async run({ platform, db, body: { factorToken, deviceToken, ...proof }, call }) {
+    run({ platform, db, body: { factorToken, deviceToken, ...proof }, call }) {
       const origin = originOf(call, deviceToken);
-      return await signedInAnswer(db, await finishSignIn(platform, { factorToken, proof, origin }));
+      return signedInAnswer(db, finishSignIn(platform, { factorToken, proof, origin }));
     },
   }),
   endpoint("POST /api/v1/auth/login/factor/options", {
@@ -260,16 +259,15 @@ export const factorSignInRoutes = [
     }).meta({ id: "PasskeySignInRequest" }),
     answers: signInAnswers,
     problems: ["SECOND_FACTOR_INVALID_UNAUTHORIZED", "TENANT_FORBIDDEN", "FACTOR_UNAVAILABLE"],
-    run: async ({ platform, db, body, call }) =>
-      await signedInAnswer(
-        db,
-        await signInByPasskey(platform, { ...body, origin: originOf(call, body.deviceToken) }),
-      ),
+    run({ platform, db, body, call }) {
+      const origin = originOf(call, body.deviceToken);
+      return signedInAnswer(db, signInByPasskey(platform, { ...body, origin }));
+    },
   }),
   endpoint("POST /api/v1/auth/step-up/options", {
     id: "readStepUpChoice",
     summary: "How the caller can step up or remove a factor, with new options for a passkey",
-    access: forSelf(forEnrolling(byPerson(signedIn))),
+    access: own,
     answers: { 200: { description: "The factors of the caller", schema: StepUpChoiceDto } },
     run: async ({ platform, caller }) => ok(await readStepUpChoice(platform, caller)),
   }),
@@ -279,14 +277,13 @@ export const factorSignInRoutes = [
     details:
       "Without a second factor, the password alone is enough; without a password, the code alone. Routes that create " +
       "lasting credentials then accept the session for STEP_UP_MINUTES.",
-    access: forSelf(forEnrolling(byPerson(signedIn))),
+    access: own,
     body: z.object({ password, ...factorProof }).meta({ id: "StepUpRequest" }),
     answers: {
       200: {
         description: "The session counts as signed in now",
-        schema: z.object({ authenticatedAt: z.iso.datetime(), amr: z.array(z.string()) }).meta({
-          id: "StepUpDto",
-        }),
+        schema: z.object({ authenticatedAt: z.iso.datetime(), amr: z.array(z.string()) })
+          .meta({ id: "StepUpDto" }),
       },
     },
     problems: ["ACCOUNT_LOCKED_UNAUTHORIZED", "FACTOR_UNAVAILABLE"],

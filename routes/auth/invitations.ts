@@ -106,8 +106,6 @@ const TEXTS = {
     SignedIn:
       "Your account has no password: you sign in with another provider. Set a password with “Forgot password” on the sign-in page, then open this link again.",
     accept: "Accept",
-    done: "Done. You can sign in now.",
-    signIn: "Go to the sign-in page",
   },
   pt: {
     title: "Aceitar o convite",
@@ -119,8 +117,6 @@ const TEXTS = {
     SignedIn:
       "Sua conta não tem senha: entra com outro provedor. Defina uma com “Esqueci a senha” na página de login e abra este link de novo.",
     accept: "Aceitar",
-    done: "Pronto. Já pode entrar.",
-    signIn: "Ir para a página de login",
   },
 };
 
@@ -169,19 +165,11 @@ async function show() {
   form.code.required = offer.hasSecondFactor;
   form.hidden = false;
 }
-form.addEventListener("submit", async (event) => {
-  event.preventDefault();
-  const password = form.password.value;
-  if (isNew && password !== form.repeated.value) { note.textContent = texts.differ; return; }
-  form.button.disabled = true;
+function readBody() {
   const code = form.code.value.replaceAll(/\\s/g, "");
   const proof = code && { [/^\\d{6}$/.test(code) ? "code" : "recoveryCode"]: code };
-  const accepted = await send("invitations/accept", { password, ...proof });
-  form.button.disabled = false;
-  if (!accepted) return;
-  form.hidden = true;
-  note.textContent = texts.done;
-  document.querySelector("#next").hidden = false;
-});
+  return { password: form.password.value, ...proof };
+}
+sendOnSubmit(form, "invitations/accept", readBody, () => isNew);
 show();`,
 });

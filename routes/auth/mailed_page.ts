@@ -14,6 +14,8 @@ const SHARED_TEXTS = {
     rules:
       "Choose another password: 12 to 128 characters, not a common one, not one made of your name or email, and not one known from a data breach.",
     unreachable: "The service could not be reached. Try again.",
+    done: "Done. You can sign in now.",
+    signIn: "Go to the sign-in page",
   },
   pt: {
     password: "Senha",
@@ -23,6 +25,8 @@ const SHARED_TEXTS = {
     rules:
       "Escolha outra senha: 12 a 128 caracteres, que não seja comum, nem feita do seu nome ou e-mail, nem conhecida de um vazamento de dados.",
     unreachable: "Não foi possível contatar o serviço. Tente de novo.",
+    done: "Pronto. Já pode entrar.",
+    signIn: "Ir para a página de login",
   },
 };
 type SharedTexts = typeof SHARED_TEXTS.en;
@@ -37,6 +41,7 @@ interface Texts {
 /**
  * Start of every page's script: `texts`, `note` and `token`, which it removes from the address. `send` posts the token;
  * its result is the answer's value, or null after it showed why not. `wear` shows looks instead of the service's own.
+ * `sendOnSubmit` posts the body that it reads from a form with a password; `mustRepeat` tells whether it is entered twice.
  */
 const SHARED_SCRIPT = `
 const { texts, refusals } = JSON.parse(document.querySelector("#texts").textContent);
@@ -68,6 +73,20 @@ function wear(looks) {
   if (looks.logoUrl) logo.src = looks.logoUrl;
   document.querySelector("header").replaceChildren(looks.logoUrl ? logo : looks.productName);
   document.querySelector("footer").textContent = looks.footer;
+}
+function sendOnSubmit(form, path, readBody, mustRepeat = () => true) {
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    const { password, repeated, button } = form;
+    if (mustRepeat() && password.value !== repeated.value) { note.textContent = texts.differ; return; }
+    button.disabled = true;
+    const done = await send(path, readBody());
+    button.disabled = false;
+    if (!done) return;
+    form.hidden = true;
+    note.textContent = texts.done;
+    document.querySelector("#next")?.removeAttribute("hidden");
+  });
 }`;
 
 const readLooksScript = (path: string): string => `

@@ -9,6 +9,7 @@ import {
   findOwnTenants,
   OwnTenant,
   Profile,
+  ProfileChange,
   readProfile,
   updateOwnProfile,
 } from "../../domain/access/account/profile.ts";
@@ -23,16 +24,14 @@ import {
   forSelf,
   signedIn,
 } from "../../domain/rights/checks.ts";
-import { givenPhoneNumber, mailAddress, optionalName, uuid } from "../../domain/shared/shapes.ts";
+import { mailAddress, uuid } from "../../domain/shared/shapes.ts";
 import { HostedLooksDto, readHostedLooks } from "../looks/hosted_page.ts";
-import { noContentAfter, ok, okVersioned } from "../shared/answer.ts";
+import { acceptedAfter, noContentAfter, ok, okVersioned, versionedAnswer } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery, queryIds, queryInteger } from "../shared/validation.ts";
 import { confirmationPage } from "./mailed_page.ts";
 
 const endpoint = endpointsIn("Sign-in", "/auth");
-
-const name = optionalName(100).nullish().transform((value) => value === null ? "" : value);
 
 const MAX_TENANTS = 1_000;
 const MAX_FOUND = 50;
@@ -56,11 +55,11 @@ export const ownAccountRoutes = [
     answers: { 200: { etag: true, description: "The caller", schema: Profile } },
     async run({ db, caller, query: { maxTenants } }) {
       const { userId, tenantId } = caller;
-      const { profile, version } = await readProfile(db, userId, tenantId, onlyTenantOf(caller), maxTenants);
+      const own = await readProfile(db, userId, tenantId, onlyTenantOf(caller), maxTenants);
       // Who works in a tenant without a link to it has no roles there.
       const isVisit = caller.actedBy?.userId === caller.userId;
-      if (isVisit) return okVersioned({ ...profile, permissions: [...caller.permissions] }, version);
-      return okVersioned(profile, version);
+      if (isVisit) return okVersioned({ ...own.value, permissions: [...caller.permissions] }, own.version);
+      return versionedAnswer(own);
     },
   }),
   endpoint("GET /api/v1/auth/tenants", {
@@ -75,25 +74,18 @@ export const ownAccountRoutes = [
     answers: {
       200: { description: "A page of tenants, the default one first", schema: pagedResultOf(OwnTenant) },
     },
-    async run({ db, caller, query }) {
-      return ok(await findOwnTenants(db, caller.userId, onlyTenantOf(caller), query));
-    },
+    run: async ({ db, caller, query }) =>
+      ok(await findOwnTenants(db, caller.userId, onlyTenantOf(caller), query)),
   }),
   endpoint("PUT /api/v1/auth/me", {
     id: "updateMe",
     summary: "Change the caller's names and phone number",
     access: forBound(forSelf(byPerson(signedIn))),
-    body: z.object({
-      firstName: name,
-      lastName: name,
-      phoneNumber: givenPhoneNumber,
-    }).meta({ id: "UpdateMeRequest", description: "Omitted fields keep their values; null clears them" }),
+    body: ProfileChange,
     answers: { 200: { etag: true, description: "The caller", schema: Profile } },
     problems: ["PRECONDITION_FAILED"],
-    async run({ platform, caller, body, call }) {
-      const { profile, version } = await updateOwnProfile(platform, caller, body, call.ifMatch);
-      return okVersioned(profile, version);
-    },
+    run: async ({ platform, caller, body, call }) =>
+      versionedAnswer(await updateOwnProfile(platform, caller, body, call.ifMatch)),
   }),
   endpoint("POST /api/v1/auth/change-password", {
     id: "changePassword",
@@ -141,10 +133,7 @@ export const emailChangeRoutes = [
     }).meta({ id: "ChangeEmailRequest" }),
     answers: { 202: { description: "A link is sent if the email is free" } },
     problems: ["ACCOUNT_LOCKED_UNAUTHORIZED"],
-    async run({ platform, caller, body }) {
-      await requestEmailChange(platform, caller, body);
-      return { status: 202, headers: {}, body: undefined };
-    },
+    run: ({ platform, caller, body }) => acceptedAfter(requestEmailChange(platform, caller, body)),
   }),
   endpoint("POST /api/v1/auth/confirm-email", {
     id: "confirmEmail",

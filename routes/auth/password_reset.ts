@@ -6,7 +6,7 @@ import {
   resetPassword,
 } from "../../domain/access/account/password_changes.ts";
 import { HostedLooksDto, readHostedLooks } from "../looks/hosted_page.ts";
-import { noContentAfter, ok } from "../shared/answer.ts";
+import { acceptedAfter, noContentAfter, ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { deviceToken } from "./shapes.ts";
 import { PASSWORD_LENGTH } from "../../domain/access/passwords/password_rules.ts";
@@ -29,10 +29,8 @@ export const passwordResetRoutes = [
     body: z.object({ email: z.string().trim().min(1).max(320), deviceToken })
       .meta({ id: "ForgotPasswordRequest" }),
     answers: { 202: { description: "A link is sent if an active user has this address" } },
-    async run({ platform, body, call }) {
-      await requestPasswordReset(platform, { ...body, ip: call.ip });
-      return { status: 202, headers: {}, body: undefined };
-    },
+    run: ({ platform, body, call }) =>
+      acceptedAfter(requestPasswordReset(platform, { ...body, ip: call.ip })),
   }),
   endpoint("POST /api/v1/auth/reset-password", {
     id: "resetPassword",
@@ -98,15 +96,5 @@ const resetPage = mailedPage({
   script: `
 const form = document.querySelector("form");
 form.hidden = !token;
-form.addEventListener("submit", async (event) => {
-  event.preventDefault();
-  const newPassword = form.password.value;
-  if (newPassword !== form.repeated.value) { note.textContent = texts.differ; return; }
-  form.button.disabled = true;
-  const changed = await send("reset-password", { newPassword });
-  form.button.disabled = false;
-  if (!changed) return;
-  form.hidden = true;
-  note.textContent = texts.done;
-});`,
+sendOnSubmit(form, "reset-password", () => ({ newPassword: form.password.value }));`,
 });

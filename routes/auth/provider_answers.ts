@@ -146,9 +146,8 @@ export async function withRefusalPage(
       status: 400,
       title: (t) => t.refused,
       body: (t, language, signInUrl) =>
-        `${refusalText(refusal, language, o.isTest ?? false)}<p><a href="${
-          escapeHtml(signInUrl)
-        }">${t.again}</a></p>`,
+        refusalText(refusal, language, o.isTest ?? false) +
+        `<p><a href="${escapeHtml(signInUrl)}">${t.again}</a></p>`,
     });
   }
 }
@@ -199,9 +198,8 @@ async function page(
   const language = languageOf(call.request.headers.get("accept-language"));
   const t = TEXTS[language];
   const { tenantId = null } = isUuid(provider) ? await findTenantProvider(platform.sql, provider) ?? {} : {};
-  const signInUrl = `${platform.baseUrl()}/console/sign-in${
-    tenantId === null ? "" : `?tenantId=${tenantId}`
-  }`;
+  const ofTenant = tenantId === null ? "" : `?tenantId=${tenantId}`;
+  const signInUrl = `${platform.baseUrl()}/console/sign-in${ofTenant}`;
   const title = o.title(t);
   const body = `<h1>${escapeHtml(title)}</h1>${o.body(t, language, signInUrl)}`;
   const html = hostedPage(await readHostedLooks(platform, tenantId), { title, body, language });

@@ -26,6 +26,10 @@ const samlEndpoint = endpointsIn("Sign-in");
 
 const FOLDER = "/api/v1/auth/oidc";
 const provider = z.object({ provider: z.string().min(1).max(40) });
+const started = {
+  ...refusedAnswers,
+  302: { description: "Redirect to the provider; a cookie binds the sign-in to this browser" },
+};
 /** The end of a sign-in, with the browser that began it. */
 const finish = {
   query: z.object({ state: z.string().max(200).default("") }),
@@ -78,10 +82,7 @@ export const oidcRoutes = [
       tenantId: uuid.optional(),
       global: queryBoolean.default(false),
     }),
-    answers: {
-      ...refusedAnswers,
-      302: { description: "Redirect to the provider; a cookie binds the sign-in to this browser" },
-    },
+    answers: started,
     problems: [
       "OIDC_PROVIDER_NOT_FOUND",
       "OIDC_STATE_INVALID",
@@ -90,13 +91,10 @@ export const oidcRoutes = [
     ],
     run({ platform, params, query, call }) {
       const { returnTo = null, tenantId = null, test = null, global } = query;
-      const request = { ...params, returnTo, tenantId, test, global };
-      return withRefusalPage(
-        platform,
-        call,
-        { ...params, isTest: test !== null },
-        async () => startAnswer(platform, FOLDER, await startOpenIdSignIn(platform, request)),
-      );
+      return withRefusalPage(platform, call, { ...params, isTest: test !== null }, async () => {
+        const request = { ...params, returnTo, tenantId, test, global };
+        return startAnswer(platform, FOLDER, await startOpenIdSignIn(platform, request));
+      });
     },
   }),
   endpoint("GET /api/v1/auth/oidc/{provider}/callback", {
@@ -137,11 +135,8 @@ export const oidcRoutes = [
       "SECOND_FACTOR_REQUIRED_UNAUTHORIZED",
       "PROVIDER_FACTOR_REQUIRED_FORBIDDEN",
     ],
-    run: async ({ platform, db, body, call }) =>
-      await signedInAnswer(
-        db,
-        await redeemHandover(platform, body.code, originOf(call, body.deviceToken)),
-      ),
+    run: ({ platform, db, body, call }) =>
+      signedInAnswer(db, redeemHandover(platform, body.code, originOf(call, body.deviceToken))),
   }),
 ] as const;
 
@@ -162,10 +157,7 @@ export const samlRoutes = [
         "As for an OpenID provider, with the exchange of the code there",
       ),
     }),
-    answers: {
-      ...refusedAnswers,
-      302: { description: "Redirect to the provider; a cookie binds the sign-in to this browser" },
-    },
+    answers: started,
     problems: ["OIDC_PROVIDER_NOT_FOUND", "OIDC_STATE_INVALID"],
     run: ({ platform, params, query: { returnTo = null, test = null }, call }) =>
       withRefusalPage(platform, call, params, async () => {
@@ -190,11 +182,8 @@ export const samlRoutes = [
       withRefusalPage(platform, call, params, async () => {
         const answer = (await call.readForm()).get("SAMLResponse") ?? "";
         const state = await acceptSamlAnswer(platform, params.provider, answer);
-        const location = `${platform.baseUrl()}${SAML_FOLDER}/${params.provider}/finish?${new URLSearchParams(
-          {
-            state,
-          },
-        )}`;
+        const query = new URLSearchParams({ state });
+        const location = `${platform.baseUrl()}${SAML_FOLDER}/${params.provider}/finish?${query}`;
         return { status: 303, headers: { location, "referrer-policy": "no-referrer" }, body: undefined };
       }),
   }),

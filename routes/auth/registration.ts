@@ -167,8 +167,6 @@ const TEXTS = {
     firstName: "First name",
     lastName: "Last name",
     create: "Create the account",
-    done: "Done. You can sign in now.",
-    signIn: "Go to the sign-in page",
   },
   pt: {
     title: "Criar sua conta",
@@ -177,8 +175,6 @@ const TEXTS = {
     firstName: "Nome",
     lastName: "Sobrenome",
     create: "Criar a conta",
-    done: "Pronto. Já pode entrar.",
-    signIn: "Ir para a página de login",
   },
 };
 
@@ -213,17 +209,9 @@ async function show() {
     texts.explanation.replace("{email}", () => pending.email).replace("{tenant}", () => pending.tenantName);
   form.hidden = false;
 }
-form.addEventListener("submit", async (event) => {
-  event.preventDefault();
+sendOnSubmit(form, "register/confirm", () => {
   const [firstName, lastName, password] = ["firstName", "lastName", "password"].map((name) => form[name].value);
-  if (password !== form.repeated.value) { note.textContent = texts.differ; return; }
-  form.button.disabled = true;
-  const created = await send("register/confirm", { firstName, lastName, password });
-  form.button.disabled = false;
-  if (!created) return;
-  form.hidden = true;
-  note.textContent = texts.done;
-  document.querySelector("#next").hidden = false;
+  return { firstName, lastName, password };
 });
 show();`,
 });

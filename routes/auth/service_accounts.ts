@@ -13,7 +13,7 @@ import {
 } from "../../domain/access/keys/service_accounts.ts";
 import { keysQuery, RotateKeyRequest } from "./shapes.ts";
 import { KeyRecord } from "../../domain/access/keys/key_record.ts";
-import { created, noContentAfter, ok, versionedAnswer } from "../shared/answer.ts";
+import { createdIn, noContentAfter, ok, versionedAnswer } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/validation.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
@@ -59,9 +59,7 @@ export const serviceAccountRoutes = [
     access,
     params,
     summary: "Read a service account",
-    answers: {
-      200: { etag: true, description: "The account, without its secret", schema: ServiceAccount },
-    },
+    answers: { 200: { etag: true, description: "The account, without its secret", schema: ServiceAccount } },
     problems: ["SERVICE_ACCOUNT_NOT_FOUND"],
     run: async ({ db, caller, params }) => versionedAnswer(await readServiceAccount(db, caller, params.id)),
   }),
@@ -81,10 +79,7 @@ export const serviceAccountRoutes = [
     },
     creates: "a secret",
     problems: [...refusedGrants],
-    async run({ platform, caller, body }) {
-      const made = await createServiceAccount(platform, caller, body);
-      return created(made, `${path}/${made.id}`);
-    },
+    run: ({ platform, caller, body }) => createdIn(path, createServiceAccount(platform, caller, body)),
   }),
   endpoint(`PUT ${path}/{id}`, {
     id: "updateServiceAccount",

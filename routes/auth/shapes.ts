@@ -58,11 +58,9 @@ export const signInAnswers = {
 };
 
 /** 200 with the tokens of a sign-in and the profile of the user. */
-export async function signedInAnswer(
-  db: Sql,
-  { tokens, userId, tenantId, boundTo }: SignedIn,
-): Promise<Answer> {
-  const { profile } = await readProfile(db, userId, tenantId, boundTo);
+export async function signedInAnswer(db: Sql, signingIn: SignedIn | Promise<SignedIn>): Promise<Answer> {
+  const { tokens, userId, tenantId, boundTo } = await signingIn;
+  const { value: profile } = await readProfile(db, userId, tenantId, boundTo);
   return ok({ ...tokens, ...profile });
 }
 

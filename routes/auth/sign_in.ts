@@ -36,15 +36,11 @@ export const signInRoutes = [
       "TENANT_FORBIDDEN",
       "SECOND_FACTOR_REQUIRED_UNAUTHORIZED",
     ],
-    run: async ({ platform, db, body, call }) =>
-      await signedInAnswer(
-        db,
-        await signIn(platform, {
-          ...body,
-          tenantId: body.tenantId ?? null,
-          ...originOf(call, body.deviceToken),
-        }),
-      ),
+    run({ platform, db, body, call }) {
+      const { tenantId = null } = body;
+      const signingIn = signIn(platform, { ...body, tenantId, ...originOf(call, body.deviceToken) });
+      return signedInAnswer(db, signingIn);
+    },
   }),
   endpoint("POST /api/v1/auth/refresh", {
     id: "refresh",
@@ -55,7 +51,7 @@ export const signInRoutes = [
     problems: ["TOKEN_INVALID", "TOKEN_EXPIRED", "TOKEN_REVOKED", "SESSION_INVALIDATED"],
     async run({ platform, db, call }) {
       const { refreshToken } = await call.readJson(RefreshRequest, { anyText: true }); // any text is allowed; unknown tokens are refused
-      return await signedInAnswer(db, await refresh(platform, refreshToken));
+      return await signedInAnswer(db, refresh(platform, refreshToken));
     },
   }),
   endpoint("POST /api/v1/auth/switch-tenant", {
@@ -65,8 +61,8 @@ export const signInRoutes = [
     body: z.object({ tenantId: uuid }).meta({ id: "SwitchTenantRequest" }),
     answers: signInAnswers,
     problems: ["TENANT_FORBIDDEN"],
-    run: async ({ platform, db, caller, body }) =>
-      await signedInAnswer(db, await switchTenant(platform, caller, body.tenantId)),
+    run: ({ platform, db, caller, body }) =>
+      signedInAnswer(db, switchTenant(platform, caller, body.tenantId)),
   }),
   endpoint("POST /api/v1/auth/logout", {
     id: "signOut",

@@ -27,7 +27,7 @@ import {
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { afterStepUp, anyone, forSetup, inTenant } from "../../domain/rights/checks.ts";
 import { domainOfMail, mailAddress, uuid } from "../../domain/shared/shapes.ts";
-import { created, createdVersioned, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
+import { createdIn, createdVersioned, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/validation.ts";
 import {
@@ -180,10 +180,7 @@ export const signInProviderRoutes = [
     creates: "atomically",
     answers: { 201: { description: "The pending domain", schema: SignInDomain } },
     problems: ["SIGN_IN_DOMAIN_ALREADY_EXISTS", "SIGN_IN_DOMAINS_LIMIT_CONFLICT"],
-    async run({ platform, caller, body }) {
-      const added = await addDomain(platform, caller, body.name);
-      return created(added, `${DOMAINS}/${added.id}`);
-    },
+    run: ({ platform, caller, body }) => createdIn(DOMAINS, addDomain(platform, caller, body.name)),
   }),
   endpoint(`POST ${DOMAINS}/{id}/verify`, {
     id: "verifySignInDomain",
@@ -243,10 +240,7 @@ export const signInSetupRoutes = [
       "no others, as long as its creator holds `manage:sign-in`. It gives no roles.",
     creates: "a secret",
     answers: { 201: { description: "The link; only this answer shows it", schema: NewSetupLink } },
-    async run({ platform, caller }) {
-      const link = await createSetupLink(platform, caller);
-      return created(link, `${LINKS}/${link.id}`);
-    },
+    run: ({ platform, caller }) => createdIn(LINKS, createSetupLink(platform, caller)),
   }),
   endpoint(`DELETE ${LINKS}/{id}`, {
     id: "revokeSignInSetupLink",

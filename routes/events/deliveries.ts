@@ -104,9 +104,8 @@ export const deliveryRoutes = [
       "WEBHOOK_DELIVERY_NOT_FOUND",
       "WEBHOOK_DELIVERY_PENDING_CONFLICT",
     ],
-    async run({ platform, caller, params: { id, deliveryId } }) {
-      return accepted(await redeliver(platform, caller, { endpointId: id, deliveryId }), deliveriesOf(id));
-    },
+    run: async ({ platform, caller, params: { id, deliveryId } }) =>
+      accepted(await redeliver(platform, caller, { endpointId: id, deliveryId }), deliveriesOf(id)),
   }),
   endpoint(`POST ${path}/redeliver-failed`, {
     id: "redeliverFailedWebhooks",

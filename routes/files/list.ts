@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { FILE_REFUSALS } from "../../domain/problems/files.ts";
 import { inFileModule } from "../../domain/rights/checks.ts";
 import { profilesOf } from "../../domain/files/profiles.ts";
 import {
@@ -136,9 +137,7 @@ export const retentionRoutes = [
       "FILE_NOT_FOUND",
       "FILE_STILL_REFERENCED_CONFLICT",
       "FILE_LEGAL_HOLD_CONFLICT",
-      "FILE_NOT_AVAILABLE_CONFLICT",
-      "FILE_INFECTED_CONFLICT",
-      "FILE_PURGED_CONFLICT",
+      ...FILE_REFUSALS,
       "FORBIDDEN",
     ],
     async run({ platform, db, caller, params, body }) {

@@ -12,7 +12,7 @@ import {
   type TrustedReturn,
 } from "../../domain/oauth/authorization/request.ts";
 import { listOf, OAuthError, readParameters } from "../../domain/oauth/oauth_error.ts";
-import { requireProviderKey } from "../../domain/oauth/clients/provider_key.ts";
+import { requireProviderKey } from "../../domain/oauth/clients/client.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { anyone } from "../../domain/rights/checks.ts";
 import { originOf } from "../auth/shapes.ts";
@@ -112,7 +112,7 @@ async function askUser(
 ): Promise<Answer> {
   const { browser, session, tenantId } = o;
   const t = oauthTexts[browser.locale];
-  const { profile: { user, tenant } } = await readProfile(platform.sql, session.userId, tenantId);
+  const { value: { user, tenant } } = await readProfile(platform.sql, session.userId, tenantId);
   const other = new URLSearchParams(given);
   other.set("prompt", [...listOf(given.get("prompt") ?? ""), "login"].join(" "));
   return await pageAnswer(platform, browser, {

@@ -17,7 +17,7 @@ import {
 import { KEY_SORTS } from "../../domain/access/keys/key_record.ts";
 import { afterStepUp, byPerson, inTenantOrService, signedIn } from "../../domain/rights/checks.ts";
 import { ACCESS_TOKEN_SECONDS } from "../../infra/tokens.ts";
-import { created, noContentAfter, ok, versionedAnswer } from "../shared/answer.ts";
+import { createdIn, noContentAfter, ok, versionedAnswer } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { listQuery, pagedResultOf } from "../shared/validation.ts";
 import { enumName, requiredName, uuid } from "../../domain/shared/shapes.ts";
@@ -86,10 +86,7 @@ export const clientRoutes = [
     summary: "List the OAuth clients of the tenant; with admin:system, all",
     query: z.object(listQuery(KEY_SORTS)),
     answers: {
-      200: {
-        description: "A page; includeDeleted adds revoked clients",
-        schema: pagedResultOf(OAuthClient),
-      },
+      200: { description: "A page; includeDeleted adds revoked clients", schema: pagedResultOf(OAuthClient) },
     },
     run: async ({ db, caller, query }) => ok(await listClients(db, caller, query)),
   }),
@@ -132,10 +129,7 @@ export const clientRoutes = [
     },
     creates: "a secret",
     problems: ["OAUTH_AUDIENCE_CONFLICT", "OPENID_KEY_MISSING_UNAVAILABLE"],
-    async run({ platform, caller, body }) {
-      const made = await createClient(platform, caller, body);
-      return created(made, `${path}/${made.id}`);
-    },
+    run: ({ platform, caller, body }) => createdIn(path, createClient(platform, caller, body)),
   }),
   endpoint(`PUT ${path}/{id}`, {
     id: "updateOAuthClient",

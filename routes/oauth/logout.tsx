@@ -88,7 +88,7 @@ async function askUser(
   { browser, owner, userId }: Looking & { userId: string },
 ): Promise<Answer> {
   const t = oauthTexts[browser.locale];
-  const { profile: { user } } = await readProfile(platform.sql, userId, null);
+  const { value: { user } } = await readProfile(platform.sql, userId, null);
   return await pageAnswer(platform, browser, {
     status: 200,
     owner,

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { isSameAudience } from "../../domain/oauth/clients/client.ts";
-import { requireProviderKey } from "../../domain/oauth/clients/provider_key.ts";
+import { isSameAudience, requireProviderKey } from "../../domain/oauth/clients/client.ts";
 import { EXCHANGE_GRANT, providerMetadata } from "../../domain/oauth/metadata.ts";
 import { OAuthError, readParameters, requireParameter } from "../../domain/oauth/oauth_error.ts";
 import { grantToProgram, requireClient } from "../../domain/oauth/tokens/authenticate_client.ts";
@@ -237,10 +236,7 @@ async function bearerCaller(platform: ServicePlatform, call: Call): Promise<Call
 }
 
 /** Who asks, and about which token. */
-async function readQuestion(
-  platform: ServicePlatform,
-  call: Call,
-): Promise<{ asker: Asker; token: string }> {
+async function readQuestion(platform: ServicePlatform, call: Call): Promise<{ asker: Asker; token: string }> {
   if (isBearer(call)) {
     const asker = requireAccount(await bearerCaller(platform, call));
     return { asker, token: requireParameter(readParameters(await call.readForm()), "token") };

@@ -26,10 +26,7 @@ const Operation = z.object({
   data: z.unknown().optional(),
 });
 type Operation = z.output<typeof Operation>;
-const Request = z.object({
-  failOnErrors: z.int().min(1).optional(),
-  Operations: z.array(Operation).min(1),
-});
+const Request = z.object({ failOnErrors: z.int().min(1).optional(), Operations: z.array(Operation).min(1) });
 
 const Outcome = z.object({
   method: z.string(),
@@ -168,12 +165,8 @@ class Bulk {
     const data = this.#filled(operation.data);
     if (method === "POST") return await create(platform, caller, readResource(type, data));
     if (method !== "DELETE") {
-      return await change(
-        platform,
-        caller,
-        { id, ifMatch, withMembers: false },
-        changeBy(type, method, data),
-      );
+      const at = { id, ifMatch, withMembers: false };
+      return await change(platform, caller, at, changeBy(type, method, data));
     }
     await remove(platform, caller, id, ifMatch);
     return null;

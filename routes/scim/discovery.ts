@@ -69,11 +69,7 @@ const common = { access, problems: [] as ProblemCode[] };
 const describedBy = <
   const Many extends "Schemas" | "ResourceTypes",
   const One extends "Schema" | "ResourceType",
->(
-  many: Many,
-  one: One,
-  resources: (base: string) => Resource[],
-) =>
+>(many: Many, one: One, resources: (base: string) => Resource[]) =>
   [
     endpoint(`GET ${PATH}/${many}`, {
       ...common,

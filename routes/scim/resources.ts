@@ -26,7 +26,7 @@ import { readResource, type Resource } from "../../domain/access/scim/values.ts"
 import type { ProblemCode } from "../../domain/problems/problem.ts";
 import type { TenantCaller } from "../../domain/rights/caller.ts";
 import type { Sql } from "../../infra/postgres/postgres.ts";
-import { noContent } from "../shared/answer.ts";
+import { noContent, noContentAfter } from "../shared/answer.ts";
 import type { Call } from "../shared/call.ts";
 import type { AnswerSpec } from "../shared/endpoint.ts";
 import {
@@ -225,10 +225,8 @@ function routesOf<const One extends "User" | "Group", const Many extends keyof t
       params: onePath,
       answers: { 204: { description: "The directory does not see it any more" } },
       problems: [missing, STALE, ...TAKING, ...name === "User" ? ["USER_SELF_CONFLICT" as const] : []],
-      run: async ({ platform, caller, params, call }) => {
-        await kind.remove(platform, caller, params.id, call.ifMatch);
-        return noContent();
-      },
+      run: ({ platform, caller, params, call }) =>
+        noContentAfter(kind.remove(platform, caller, params.id, call.ifMatch)),
     }),
   ] as const;
 }

@@ -44,6 +44,12 @@ export const created = (body: unknown, location: string): Answer => ({
   body,
 });
 
+/** 201 with what the work made, which is found by its id below `path`. */
+export async function createdIn(path: string, work: Promise<{ id: string }>): Promise<Answer> {
+  const made = await work;
+  return created(made, `${path}/${made.id}`);
+}
+
 /** 201 with a JSON body, the path of the new resource as Location, and the ETag of its version. */
 export const createdVersioned = (body: unknown, location: string, version: number): Answer => ({
   status: 201,
@@ -57,6 +63,12 @@ export const accepted = (body: unknown, location: string): Answer => ({
   headers: { location },
   body,
 });
+
+/** 202 without a body, after the work. */
+export const acceptedAfter = async (work: Promise<unknown>): Promise<Answer> => {
+  await work;
+  return { status: 202, headers: {}, body: undefined };
+};
 
 /** 204. */
 export const noContent = (): Answer => ({ status: 204, headers: {}, body: undefined });

@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../infra/clock.ts";
 import { setTimeout as delay } from "node:timers/promises";
 import { absent } from "../../domain/area_parts.ts";
 import { foldCounts } from "../../domain/jobs/statistics/fold_counts.ts";
@@ -14,7 +15,6 @@ const KEPT = Number(Deno.env.get("BENCH_CHURN_KEPT") ?? scaled(50_000));
 const ENQUEUED_AT_ONCE = 5_000;
 const MAX_WAITING = 20_000;
 const MAINTENANCE_MS = 1_000;
-const DAY_MS = 86_400_000;
 const TABLES = ["jobs", "job_attempts", "job_count_changes", "job_creation_count_changes"];
 
 interface Size {

@@ -100,9 +100,8 @@ async function mailLink(p: AccessPlatform, changeId: string): Promise<void> {
     const user = await lockUser(tx, userId);
     const [session] = await tx`select from sessions where id = ${sessionId} and revoked_at is null`;
     if (!session || !user?.isActive) return;
-    const given = await tx`update email_changes set token_hash = ${digest(token)}, expires_at = ${
-      inLifeTime(tx)
-    }
+    const given = await tx`
+      update email_changes set token_hash = ${digest(token)}, expires_at = ${inLifeTime(tx)}
       where id = ${changeId} and token_hash is null and expires_at > now()`;
     if (given.count === 0) return;
     // A request for a taken email is stored too. Its token is mailed to nobody.
@@ -120,10 +119,7 @@ const inLifeTime = (q: Sql) => q`now() + make_interval(mins => ${LIFE_MINUTES})`
  * links, which were sent to the former email. Tells the former email.
  * @throws EMAIL_TOKEN_INVALID (unknown, used or expired), USER_ALREADY_EXISTS (taken since the request)
  */
-export async function confirmEmailChange(
-  p: AccessPlatform,
-  o: Trace & { token: string },
-): Promise<void> {
+export async function confirmEmailChange(p: AccessPlatform, o: Trace & { token: string }): Promise<void> {
   await transact(p.sql, async (tx) => {
     const [used] = await tx<Requested[]>`
       delete from email_changes where token_hash = ${digest(o.token)} and expires_at > now()
@@ -138,13 +134,9 @@ export async function confirmEmailChange(
     await tx`delete from password_resets where user_id = ${userId}`;
     await endSessions(p, tx, { userId, exceptSessionId: sessionId, reason: "email changed" });
     await mailOwner(p, tx, { userId, kind: "email-changed", address: user.email });
-    await recordAudit(
-      tx,
-      { userId, tenantId: null, traceId: o.traceId, ip: o.ip },
-      "user.change-email",
-      userId,
-      { before: { email: user.email }, after: { email: newEmail } },
-    );
+    const actor = { userId, tenantId: null, traceId: o.traceId, ip: o.ip };
+    const change = { before: { email: user.email }, after: { email: newEmail } };
+    await recordAudit(tx, actor, "user.change-email", userId, change);
     await emitUserUpdated(p, tx, { ...user, email: newEmail }, ["email"]);
   });
 }

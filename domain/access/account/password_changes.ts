@@ -229,9 +229,8 @@ export async function requireOwnPassword(
 /** Checks that a session did not send five wrong passwords. @throws ACCOUNT_LOCKED_UNAUTHORIZED */
 export async function requireSessionUnlocked(q: Sql, sessionId: string): Promise<void> {
   const [lock] = await q<{ lockedForSeconds: number | null }[]>`
-    select ceil(extract(epoch from (${
-    deviceLockEnd(q, q`${sessionId}::text`)
-  }) - now()))::int as locked_for_seconds`;
+    select ceil(extract(epoch from (${deviceLockEnd(q, q`${sessionId}::text`)}) - now()))::int
+      as locked_for_seconds`;
   if (lock) requireUnlocked(lock);
 }
 

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { time } from "../../shared/shapes.ts";
+import { givenPhoneNumber, optionalName, time } from "../../shared/shapes.ts";
 import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
@@ -7,7 +7,7 @@ import type { Caller } from "../../rights/caller.ts";
 import { permissionCodes } from "../../rights/held_permissions.ts";
 import { acceptsPassword, requireNoOtherTenant } from "../../rights/tenant_sign_in.ts";
 import type { Platform } from "../../shared/platform.ts";
-import { requireVersion } from "../../shared/version.ts";
+import { requireVersion, type Versioned } from "../../shared/version.ts";
 import { emitUserUpdated } from "../users/user_events.ts";
 import { lockUser } from "../users/user_details.ts";
 import { changedPhoneNumber } from "../../shared/phone_number.ts";
@@ -46,13 +46,14 @@ export const Profile = z.object({
 });
 type Profile = z.output<typeof Profile>;
 
-/** Fields a user may change of their own account; absent ones keep their value. */
-export interface ProfileChange {
-  firstName?: string | undefined;
-  lastName?: string | undefined;
-  /** Null removes it. */
-  phoneNumber?: string | null | undefined;
-}
+const name = optionalName(100).nullish().transform((value) => value === null ? "" : value);
+
+/** Fields a user may change of their own account. */
+export const ProfileChange = z.object({
+  firstName: name,
+  lastName: name,
+  phoneNumber: givenPhoneNumber,
+}).meta({ id: "UpdateMeRequest", description: "Omitted fields keep their values; null clears them" });
 
 /**
  * Reads a user's profile with roles and permissions in the tenant context; `tenantId` null: no tenant context.
@@ -65,7 +66,7 @@ export async function readProfile(
   tenantId: string | null,
   only: string | null = null,
   maxTenants: number | null = null,
-): Promise<{ profile: Profile; version: number }> {
+): Promise<Versioned<Profile>> {
   const [row] = await q<(Profile["user"] & Omit<Profile, "user"> & { version: number })[]>`
     select u.id, u.email, u.first_name, u.last_name, u.phone_number, u.app_ids, u.last_login_at, u.created_at,
       u.updated_at, u.version,
@@ -81,8 +82,7 @@ export async function readProfile(
     from users u where u.id = ${userId}`;
   if (!row) throw problem("SESSION_INVALIDATED", "The user no longer exists.");
   const { version, tenant, permissions, tenants, ...user } = row;
-  const profile = { user, tenant, permissions, tenants };
-  return { profile, version };
+  return { value: { user, tenant, permissions, tenants }, version };
 }
 
 /**
@@ -92,9 +92,9 @@ export async function readProfile(
 export async function updateOwnProfile(
   p: Pick<Platform, "sql" | "wakeUps">,
   caller: Caller,
-  change: ProfileChange,
+  change: z.output<typeof ProfileChange>,
   ifMatch: string | null,
-): Promise<{ profile: Profile; version: number }> {
+): Promise<Versioned<Profile>> {
   return await transact(p.sql, async (tx) => {
     const user = await lockUser(tx, caller.userId);
     await requireNoOtherTenant(tx, caller);

@@ -24,9 +24,8 @@ export async function markProved(tx: Tx, userId: string): Promise<boolean> {
  * factors. So an unproved account stays unproved.
  */
 export async function markEmailVerified(tx: Tx, userId: string): Promise<void> {
-  await tx`update users set email_verified_at = now(), is_mailbox_only = ${
-    isUnproved(tx)
-  } where id = ${userId}`;
+  await tx`update users set email_verified_at = now(), is_mailbox_only = ${isUnproved(tx)}
+    where id = ${userId}`;
 }
 
 /**

@@ -24,7 +24,7 @@ import { markProved } from "./proved_owner.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
 import { domainOfMail, enumName, orReset, uuid, withDefault } from "../../shared/shapes.ts";
 import { contentTag, requireTag } from "../../shared/version.ts";
-import { permissionsOfRoles, requireMayAssignRoles } from "../roles/escalation.ts";
+import { requireMayAssignRoles, requireWithinTenant } from "../roles/escalation.ts";
 
 const LIFE_MINUTES = 30;
 /** Maximum number of unexpired requests of one network address, for any emails. It limits what a bot can mail to strangers. */
@@ -90,9 +90,8 @@ async function mailRegistrationLink(p: AccessPlatform, id: string): Promise<void
   await transact(p.sql, async (tx) => {
     await lockNamed(tx, "registrations", mailKey(email));
     if (!await mayHaveLink(tx, asked)) return;
-    const given = await tx`update registrations set token_hash = ${digest(token)}, expires_at = ${
-      inLifeTime(tx)
-    }
+    const given = await tx`
+      update registrations set token_hash = ${digest(token)}, expires_at = ${inLifeTime(tx)}
       where id = ${id} and token_hash is null and expires_at > now()`;
     if (given.count === 0) return;
     // The token of an email with an account is mailed to nobody, but counts for the limits.
@@ -258,16 +257,7 @@ export async function updateRegistrationSettings(
     requireOwnTargets(await lockLinkTargets(tx, [link]), link);
     requireTag(ifMatch, contentTag(before));
     await requireMayAssignRoles(tx, caller, link.roleIds);
-    const given = await permissionsOfRoles(tx, link.roleIds);
-    const beyond = given.filter(({ reach }) => reach === "Platform").map(({ code }) => code);
-    if (beyond.length > 0) {
-      throw problem(
-        "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
-        `Role ${after.roleId} cannot be given at a registration: it has platform reach by ${
-          beyond.join(", ")
-        }.`,
-      );
-    }
+    await requireWithinTenant(tx, link.roleIds, "at a registration");
     if (contentTag(after) === contentTag(before)) return before;
     await tx`insert into registration_settings (tenant_id, mode, domains, role_id)
       values (${tenantId}, ${after.mode}, ${after.domains}::text[], ${after.roleId})

@@ -171,10 +171,8 @@ async function open(p: AccessPlatform, tx: Tx, caller: Caller, id: string): Prom
       expires_at = now() + make_interval(mins => ${minutes}) where id = ${id}`;
     await tx`insert into sessions (id, user_id, security_version, expires_at, amr, authenticated_at, ip, user_agent,
         only_tenant_id, actor_id, actor_session_id, may_write, provider_id)
-      select ${id}, u.id, ${
-      securityVersionOf(tx)
-    }, now() + make_interval(mins => ${minutes}), s.amr, s.authenticated_at,
-        s.ip, s.user_agent, ${tenantId}, ${caller.userId}, s.id, ${mayWrite}, s.provider_id
+      select ${id}, u.id, ${securityVersionOf(tx)}, now() + make_interval(mins => ${minutes}),
+        s.amr, s.authenticated_at, s.ip, s.user_agent, ${tenantId}, ${caller.userId}, s.id, ${mayWrite}, s.provider_id
       from users u, sessions s where u.id = ${userId} and s.id = ${caller.sessionId}`;
     await audit(tx, caller, "open", delegation);
     if (!isVisit) {
@@ -207,11 +205,7 @@ async function open(p: AccessPlatform, tx: Tx, caller: Caller, id: string): Prom
  * Checks that the caller may act as a user now. Nobody acts as a user who holds more than they do.
  * @returns the policy of the tenant
  */
-async function requireMayActAs(
-  tx: Tx,
-  caller: TenantCaller,
-  userId: string,
-): Promise<"allowed" | "consent"> {
+async function requireMayActAs(tx: Tx, caller: TenantCaller, userId: string): Promise<"allowed" | "consent"> {
   const { tenantId } = caller;
   if (!holds(caller, "act-as:users")) {
     throw problem(
@@ -237,12 +231,7 @@ async function requireMayActAs(
   );
 }
 
-async function lock(
-  tx: Tx,
-  caller: Party,
-  id: string,
-  as: "user" | "actor" | "any",
-): Promise<Delegation> {
+async function lock(tx: Tx, caller: Party, id: string, as: "user" | "actor" | "any"): Promise<Delegation> {
   await tx`select from delegations where id = ${id} for no key update`;
   return await readDelegation(tx, caller, id, as);
 }

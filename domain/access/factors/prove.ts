@@ -200,8 +200,7 @@ export async function replaceRecoveryCodes(tx: Tx, userId: string): Promise<stri
 
 /** Uses up a recovery code. @returns false if it is unknown or was already used */
 async function takeRecoveryCode(tx: Tx, userId: string, code: string): Promise<boolean> {
-  const taken = await tx`delete from recovery_codes where user_id = ${userId} and code_hash = ${
-    hashOf(code)
-  }`;
+  const taken = await tx`delete from recovery_codes
+    where user_id = ${userId} and code_hash = ${hashOf(code)}`;
   return taken.count > 0;
 }

@@ -5,8 +5,6 @@ import { LOOKS_OF } from "../../notifications/content.ts";
 import { type PlainMail, sendServiceMail, type TemplatedMail } from "../../notifications/sending/send.ts";
 import { type Problem, problem } from "../../problems/problem.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
-import { permissionCodes } from "../../rights/held_permissions.ts";
-import { loadPermissionsIn } from "../../rights/key_rights.ts";
 import { fullName } from "../../rights/user_lookup.ts";
 import { newId } from "../../shared/ids.ts";
 import { readPage } from "../../shared/lists.ts";
@@ -18,7 +16,7 @@ import { readDefaultLocale } from "../../templates/locales.ts";
 import { linkMail, linkUrl } from "../account/owner_mail.ts";
 import { requireInvitations } from "../account/registration.ts";
 import type { AccessPlatform } from "../platform.ts";
-import { permissionsOfRoles, requireMayAssignRoles } from "../roles/escalation.ts";
+import { requireMayAssignRoles } from "../roles/escalation.ts";
 import {
   lockLinkTargets,
   requireCapacity,
@@ -76,10 +74,7 @@ async function requireNoMember(tx: Tx, tenantId: string, email: string): Promise
     select from users u join user_tenants l on l.user_id = u.id and l.tenant_id = ${tenantId}
     where mail_key(u.email) = mail_key(${email}) and u.deleted_at is null`;
   if (!member) return;
-  throw problem(
-    "USER_ALREADY_ASSIGNED",
-    `${email} was not invited: a user of the tenant has this email.`,
-  );
+  throw problem("USER_ALREADY_ASSIGNED", `${email} was not invited: a user of the tenant has this email.`);
 }
 
 interface OpenInvitation extends NewInvitation {
@@ -188,45 +183,6 @@ ${o.invitationUrl}
 
 If you do not know why you got this, ignore this message: nothing happens.`,
 });
-
-/** The members of an invitation on which the right to invite depends. */
-export interface Invited {
-  tenantId: string;
-  tenantName: string;
-  roleIds: string[];
-  invitedBy: string;
-}
-
-/**
- * Checks that the sender of the newest link may still invite to the tenant and give the roles. Otherwise a user could
- * keep rights in open invitations after losing them. The message does not name the missing permissions, because its reader
- * is not a member of the tenant.
- * @throws INVITATION_INVITER_FORBIDDEN
- */
-export async function requireInviter(
-  q: Sql,
-  { tenantId, tenantName, roleIds, invitedBy }: Invited,
-): Promise<void> {
-  const held = await permissionsOf(q, invitedBy, tenantId);
-  if (held.has("admin:system")) return;
-  const given = await permissionsOfRoles(q, roleIds);
-  if (["create:users", ...given.map(({ code }) => code)].every((code) => held.has(code))) return;
-  throw problem(
-    "INVITATION_INVITER_FORBIDDEN",
-    `The invitation cannot be accepted: its sender may no longer give its roles in ${tenantName}.`,
-  );
-}
-
-/** The permissions that a user or a service account has in a tenant now; none if it is not active. */
-async function permissionsOf(q: Sql, id: string, tenantId: string): Promise<ReadonlySet<string>> {
-  const [user] = await q<{ codes: string[] }[]>`
-    select array(${permissionCodes(q, id, tenantId)}) as codes from users
-    where id = ${id} and is_active and deleted_at is null`;
-  if (user) return new Set(user.codes);
-  const live = await q`select from service_accounts where id = ${id} and revoked_at is null`;
-  const account = live.count > 0 ? await loadPermissionsIn(q, id, tenantId) : null;
-  return account?.permissions ?? new Set();
-}
 
 export const INVITATION_STATUSES = ["Pending", "Expired", "Accepted", "Revoked"] as const;
 type InvitationStatus = typeof INVITATION_STATUSES[number];

@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../../infra/clock.ts";
 import type { Buffer } from "node:buffer";
 import { z } from "zod";
 import type { Sql, SqlPart, Tx } from "../../../infra/postgres/postgres.ts";
@@ -87,7 +88,7 @@ export async function setKeyRevoked(tx: Tx, table: KeyTable, id: string, userId:
 /** Checks that a key would expire in the future, and not too late. @throws VALIDATION_ERROR (expiresAt) */
 export function requireLife({ clock }: Pick<Platform, "clock">, expiresAt: Date | null): void {
   if (expiresAt === null) return;
-  const days = (expiresAt.getTime() - clock.now().getTime()) / 86_400_000;
+  const days = (expiresAt.getTime() - clock.now().getTime()) / DAY_MS;
   if (days > 0 && days <= MAX_LIFE_DAYS) return;
   throw invalid({ expiresAt: [`expected a time in the future, at most ${MAX_LIFE_DAYS} days from now`] });
 }
@@ -105,11 +106,10 @@ export function newKey(prefix = KEY_PREFIX): { key: string; hash: Buffer; start:
 export function requireMayGrant(caller: Pick<Caller, "permissions">, codes: string[]): void {
   const notHeld = codes.filter((code) => !holds(caller, code));
   if (notHeld.length === 0) return;
+  const named = notHeld.join(", ");
   throw problem(
     "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
-    `The key cannot have the permissions ${notHeld.join(", ")}, which the caller does not hold.${
-      howToGet(notHeld)
-    }`,
+    `The key cannot have the permissions ${named}, which the caller does not hold.${howToGet(notHeld)}`,
   );
 }
 

@@ -274,11 +274,7 @@ export const listServiceAccounts = (
   caller: Caller,
   request: KeyListRequest,
 ): Promise<PagedResult<ServiceAccount>> =>
-  listKeys(
-    q,
-    { table: "service_accounts", columns: columns(q), scope: managedBy(q, caller) },
-    request,
-  );
+  listKeys(q, { table: "service_accounts", columns: columns(q), scope: managedBy(q, caller) }, request);
 
 /** Reads an account that the caller manages, also a revoked one. @throws SERVICE_ACCOUNT_NOT_FOUND */
 export async function readServiceAccount(

@@ -213,12 +213,10 @@ interface DefaultRole {
 }
 
 function requireRemovable(code: string, removed: DefaultRole[]): void {
-  const declared = removed.filter(({ isDeclared }) => isDeclared).map(({ roleName }) => roleName);
-  if (declared.length === 0) return;
+  const declared = removed.filter(({ isDeclared }) => isDeclared).map(({ roleName }) => roleName).join(", ");
+  if (declared === "") return;
   throw problem(
     "ROLE_SYSTEM_PROTECTED_CONFLICT",
-    `${code} cannot be taken from ${
-      declared.join(", ")
-    }: the service or an extension declares that it has it.`,
+    `${code} cannot be taken from ${declared}: the service or an extension declares that it has it.`,
   );
 }

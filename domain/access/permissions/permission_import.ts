@@ -114,10 +114,7 @@ export async function importPermissions(
   });
 }
 
-function storedOf(
-  { tenantId, isSystem, ...taken }: TakenCode,
-  owner: PermissionOwner,
-): ImportedPermission {
+function storedOf({ tenantId, isSystem, ...taken }: TakenCode, owner: PermissionOwner): ImportedPermission {
   const readOnlyReason = isSystem
     ? "this is a built-in permission; it cannot be changed"
     : tenantId !== owner

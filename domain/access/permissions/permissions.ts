@@ -94,10 +94,7 @@ async function readWhere(
 
 /** The error for an unknown, deleted or other tenant's permission, so that callers cannot tell them apart. */
 export const permissionNotFound = (idOrCode: string) =>
-  problem(
-    "PERMISSION_NOT_FOUND",
-    `The tenant has no permission ${idOrCode}; it may be misspelt or deleted.`,
-  );
+  problem("PERMISSION_NOT_FOUND", `The tenant has no permission ${idOrCode}; it may be misspelt or deleted.`);
 
 /** Columns of `PermissionDetails` over `permissions p`. Deleted roles have no permissions. */
 const permissionColumns = (q: Sql, caller: Caller) =>

@@ -44,9 +44,8 @@ export async function createCatalogRoles(tx: Tx, tenantId: string, type: string)
   await tx`insert into roles ${tx(rows)}`;
   await tx`
     insert into role_permissions (role_id, permission_id)
-    select r.id, p.id from unnest(${rows.map(({ id }) => id)}::uuid[], ${
-    rows.map(({ name }) => name)
-  }::text[]) r (id, name)
+    select r.id, p.id
+    from unnest(${rows.map(({ id }) => id)}::uuid[], ${rows.map(({ name }) => name)}::text[]) r (id, name)
     join default_role_permissions d on d.role_name = r.name
     join permissions p on p.code = d.permission_code and p.tenant_id is null and p.deleted_at is null`;
 }
@@ -75,35 +74,29 @@ export async function declareRoleGrants(tx: Tx, grants: RoleGrant[]): Promise<st
  * Adds permissions of the catalog to the roles of all tenants with these names.
  * @returns the names of the roles that did not have them all
  */
-export const grantToCatalogRoles = (tx: Tx, grants: readonly RoleGrant[]): Promise<string[]> =>
-  changeCatalogRoles(
-    tx,
-    grants,
-    (roleNames, codes) =>
-      tx`
-    insert into role_permissions (role_id, permission_id)
+export async function grantToCatalogRoles(tx: Tx, grants: readonly RoleGrant[]): Promise<string[]> {
+  const grant = (roleNames: string[], codes: string[]) =>
+    tx`insert into role_permissions (role_id, permission_id)
     select r.id, p.id from unnest(${roleNames}::text[], ${codes}::text[]) added (role_name, code)
     join roles r on r.name = added.role_name and r.is_system and r.deleted_at is null
     join permissions p on p.code = added.code and p.tenant_id is null and p.deleted_at is null
-    on conflict do nothing returning role_id`,
-  );
+    on conflict do nothing returning role_id`;
+  return await changeCatalogRoles(tx, grants, grant);
+}
 
 /**
  * Takes permissions of the catalog from the roles of all tenants with these names.
  * @returns the names of the roles that had any of them
  */
-export const takeFromCatalogRoles = (tx: Tx, grants: readonly RoleGrant[]): Promise<string[]> =>
-  changeCatalogRoles(
-    tx,
-    grants,
-    (roleNames, codes) =>
-      tx`
-    delete from role_permissions rp
+export async function takeFromCatalogRoles(tx: Tx, grants: readonly RoleGrant[]): Promise<string[]> {
+  const take = (roleNames: string[], codes: string[]) =>
+    tx`delete from role_permissions rp
     using unnest(${roleNames}::text[], ${codes}::text[]) removed (role_name, code), roles r, permissions p
     where r.name = removed.role_name and r.is_system and r.deleted_at is null and rp.role_id = r.id
       and p.code = removed.code and p.tenant_id is null and p.deleted_at is null and rp.permission_id = p.id
-    returning rp.role_id`,
-  );
+    returning rp.role_id`;
+  return await changeCatalogRoles(tx, grants, take);
+}
 
 /**
  * Locks the roles in the order of their ids, like assignments do, runs a change of their permissions, and counts a new

@@ -54,6 +54,21 @@ export async function requireMayAssignRoles(q: Sql, acting: Acting, roleIds: str
 }
 
 /**
+ * Checks that roles which nobody assigns have no platform reach.
+ * @param when such as "at a sign-in"
+ * @throws ROLE_ASSIGNMENT_ESCALATION_BLOCKED
+ */
+export async function requireWithinTenant(q: Sql, roleIds: string[], when: string): Promise<void> {
+  const given = await permissionsOfRoles(q, roleIds);
+  const beyond = given.filter(({ reach }) => reach === "Platform").map(({ code }) => code).join(", ");
+  if (beyond === "") return;
+  throw problem(
+    "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
+    `Role ${roleIds[0]} cannot be given ${when}: it has platform reach by ${beyond}.`,
+  );
+}
+
+/**
  * Returns the emails of users of the caller's tenant who hold all permissions of `given` and may change users, joined by
  * commas. Names no user if the caller may not read users.
  */

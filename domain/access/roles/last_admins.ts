@@ -31,9 +31,8 @@ export async function requireSystemAdminLeft(tx: Tx): Promise<void> {
 /** Returns the users who are active and hold admin:system. */
 export async function findSystemAdmins(tx: Tx, userIds: string[]): Promise<string[]> {
   const holders = await tx<{ userId: string }[]>`
-    select distinct holder.user_id from (${
-    activeHolders(tx)
-  }) holder where holder.user_id = any((select ${userIds}::uuid[])::uuid[])`; // the subquery: see `findLanes`
+    select distinct holder.user_id from (${activeHolders(tx)}) holder
+    where holder.user_id = any((select ${userIds}::uuid[])::uuid[])`; // the subquery: see `findLanes`
   return holders.map(({ userId }) => userId);
 }
 
@@ -80,8 +79,7 @@ const activeAdmins = (tx: Tx, tenantId: string) =>
 
 /** The id of the role Admin if the user is the only active one who holds it in the locked tenant; else null. */
 export async function lastAdminRole(tx: Tx, tenantId: string, userId: string): Promise<string | null> {
-  const [admin, other] = await tx<{ userId: string; roleId: string }[]>`${
-    activeAdmins(tx, tenantId)
-  } limit 2`;
+  const [admin, other] = await tx<{ userId: string; roleId: string }[]>`
+    ${activeAdmins(tx, tenantId)} limit 2`;
   return admin && !other && admin.userId === userId ? admin.roleId : null;
 }

@@ -31,11 +31,9 @@ export async function assignPermission(
   return await transact(p.sql, async (tx) => {
     await lockRole(tx, caller.tenantId, roleId);
     const permissions = await requireGrantable(tx, caller, [permissionId]);
-    if (
-      await changePermissions(p, tx, { tenantId: caller.tenantId, id: roleId }, { added: permissions }) > 0
-    ) {
-      await recordGrant(p, tx, caller, "role.permission.assign", roleId, { after: permissions[0] });
-    }
+    const added = await changePermissions(p, tx, caller.tenantId, roleId, { added: permissions });
+    const [after] = permissions;
+    if (added > 0) await recordGrant(p, tx, caller, "role.permission.assign", roleId, { after });
     return await readRole(tx, caller.tenantId, roleId);
   });
 }
@@ -57,11 +55,9 @@ export async function revokePermission(
     requireVersion(ifMatch, role.version);
     requireOwnRole(role, "changed to have fewer permissions");
     const permissions = await findPermissions(tx, caller.tenantId, [permissionId]);
-    if (
-      await changePermissions(p, tx, { tenantId: caller.tenantId, id: roleId }, { removed: permissions }) > 0
-    ) {
-      await recordGrant(p, tx, caller, "role.permission.revoke", roleId, { before: permissions[0] });
-    }
+    const removed = await changePermissions(p, tx, caller.tenantId, roleId, { removed: permissions });
+    const [before] = permissions;
+    if (removed > 0) await recordGrant(p, tx, caller, "role.permission.revoke", roleId, { before });
     return await readRole(tx, caller.tenantId, roleId);
   });
 }
@@ -71,11 +67,7 @@ export async function revokePermission(
  * Granting platform reach needs a recent sign-in of users with a second factor.
  * @throws PERMISSION_NOT_FOUND, ROLE_ASSIGNMENT_ESCALATION_BLOCKED, STEP_UP_REQUIRED_FORBIDDEN
  */
-async function requireGrantable(
-  tx: Tx,
-  caller: TenantCaller,
-  ids: string[],
-): Promise<GrantedPermission[]> {
+async function requireGrantable(tx: Tx, caller: TenantCaller, ids: string[]): Promise<GrantedPermission[]> {
   const permissions = await findPermissions(tx, caller.tenantId, ids);
   const notHeld = permissions.filter(({ reach, code }) => reach === "Platform" && !holds(caller, code));
   if (notHeld.length > 0) {
@@ -97,7 +89,8 @@ async function requireGrantable(
 async function changePermissions(
   p: ChangingAccess,
   tx: Tx,
-  { tenantId, id: roleId }: { tenantId: string; id: string },
+  tenantId: string,
+  roleId: string,
   { added = [], removed = [] }: { added?: GrantedPermission[]; removed?: GrantedPermission[] },
 ): Promise<number> {
   const given = await addPermissions(tx, roleId, added);
@@ -215,10 +208,8 @@ export async function updateRole(
     await tx`update roles set name = ${name}, description = ${description}, version = version + 1, updated_at = now()
       where id = ${id}`;
     const after = await readRole(tx, caller.tenantId, id);
-    await recordAudit(tx, caller, "role.update", id, {
-      before: audited(before),
-      after: audited(after.value),
-    });
+    const changed = { before: audited(before), after: audited(after.value) };
+    await recordAudit(tx, caller, "role.update", id, changed);
     await emitRolesChanged(p, tx, [after.value]);
     return after;
   });
@@ -257,7 +248,7 @@ async function replacePermissions(
 ): Promise<number> {
   const had = new Set(role.permissions.map(({ id }) => id));
   const wanted = new Set(permissionIds);
-  return await changePermissions(p, tx, { tenantId: caller.tenantId, id: role.id }, {
+  return await changePermissions(p, tx, caller.tenantId, role.id, {
     added: await requireGrantable(tx, caller, [...wanted].filter((id) => !had.has(id))),
     removed: role.permissions.filter(({ id }) => !wanted.has(id)),
   });

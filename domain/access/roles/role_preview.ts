@@ -45,10 +45,7 @@ export const RolePreview = z.object({
 }).meta({ id: "RolePreviewDto" });
 export type RolePreview = z.output<typeof RolePreview>;
 
-interface Changed {
-  id: string;
-  code: string;
-  description: string | null;
+interface Changed extends Omit<PreviewedPermission, "userCount"> {
   isAdded: boolean;
 }
 
@@ -85,13 +82,12 @@ export async function previewRoleChange(
   const isCovered = (others: string[], code: string) => others.some((id) => covering.get(id)?.has(code));
   const countWhere = (affects: (others: string[]) => boolean) =>
     combinations.reduce((sum, { others, users }) => sum + (affects(others) ? users : 0), 0);
+  const counted = changed.map((each) => ({
+    ...each,
+    userCount: countWhere((others) => !isCovered(others, each.code)),
+  }));
   return {
-    ...split(
-      changed.map((each) => ({
-        ...each,
-        userCount: countWhere((others) => !isCovered(others, each.code)),
-      })),
-    ),
+    ...split(counted),
     userCount,
     affectedCount: countWhere((others) => changed.some(({ code }) => !isCovered(others, code))),
     sessionCount,
@@ -107,11 +103,9 @@ export async function previewRoleChange(
 }
 
 const split = (changed: (Changed & { userCount: number })[]) => {
-  const without = changed.map(({ isAdded, ...permission }) => ({ isAdded, permission }));
-  return {
-    added: without.filter(({ isAdded }) => isAdded).map(({ permission }) => permission),
-    removed: without.filter(({ isAdded }) => !isAdded).map(({ permission }) => permission),
-  };
+  const those = (wanted: boolean) =>
+    changed.filter(({ isAdded }) => isAdded === wanted).map(({ isAdded: _, ...permission }) => permission);
+  return { added: those(true), removed: those(false) };
 };
 
 /** The permissions that differ between the held and the wanted ones. Throws PERMISSION_NOT_FOUND. */
@@ -250,15 +244,13 @@ export async function previewMove(
       ...permission,
       userCount: countUsers(effects.filter((effect) => effect[which].includes(permission.code))),
     })).filter(({ userCount }) => userCount > 0);
+  const users = q`(select unnest(${moved.flatMap(({ userIds }) => userIds)}::uuid[]) as user_id) h`;
   return {
     added: changed("gains"),
     removed: changed("loses"),
     userCount: countUsers(moved),
     affectedCount: countUsers(affected),
-    sessionCount: await countSessions(
-      q,
-      q`(select unnest(${moved.flatMap(({ userIds }) => userIds)}::uuid[]) as user_id) h`,
-    ),
+    sessionCount: await countSessions(q, users),
     users: await nameFirst(q, affected),
   };
 }

@@ -125,11 +125,7 @@ export async function lookUpRoles(
   request: RoleFilter & PageRequest,
 ): Promise<PagedResult<RoleLookupItem>> {
   const from = q`roles r where ${where(q, tenantId, request)}`;
-  return await readPage(
-    q,
-    { columns: q`r.id, r.name, r.description`, from, order: byName(q) },
-    request,
-  );
+  return await readPage(q, { columns: q`r.id, r.name, r.description`, from, order: byName(q) }, request);
 }
 
 /** Lists names of any tenant's matching roles, sorted by name. Throws TENANT_NOT_FOUND. */
@@ -158,6 +154,8 @@ export type RolesSummary = z.output<typeof RolesSummary>;
  */
 export async function summarizeRoles(q: Sql, tenantId: string, filter: RoleFilter): Promise<RolesSummary> {
   const from = q`roles r where ${where(q, tenantId, filter)}`;
+  const holders = q`(select distinct h.user_id from (select r.id from ${from}) chosen cross join lateral (
+    select h.user_id from user_tenant_roles h where h.role_id = chosen.id order by h.user_id offset 0) h) holders`;
   const [[row], usersWithRoles] = await Promise.all([
     q<Omit<RolesSummary, "usersWithRoles">[]>`
       select count(*) as total_roles,
@@ -166,11 +164,7 @@ export async function summarizeRoles(q: Sql, tenantId: string, filter: RoleFilte
         count(*) filter (where (select h.user_id from user_tenant_roles h where h.role_id = r.id
           order by h.user_id limit 1) is null) as roles_without_users
       from ${from}`,
-    countList(
-      q,
-      q`(select distinct h.user_id from (select r.id from ${from}) chosen cross join lateral (
-      select h.user_id from user_tenant_roles h where h.role_id = chosen.id order by h.user_id offset 0) h) holders`,
-    ),
+    countList(q, holders),
   ]);
   if (!row) throw new Error("an aggregate query returned no row");
   return { ...row, usersWithRoles };

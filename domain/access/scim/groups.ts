@@ -278,9 +278,8 @@ export async function listGroups(
   const from = q`${groupsOf(q, tenantId)} and ${chosen}`;
   const order = orderOf(q, GROUPS, COLUMNS, request, q`r.id`);
   const rows = count === 0 ? [] : await q<GroupRow[]>`
-    select ${groupColumns(q, withMembers)} from ${from} order by ${order} limit ${count} offset ${
-    startIndex - 1
-  }`;
+    select ${groupColumns(q, withMembers)} from ${from}
+    order by ${order} limit ${count} offset ${startIndex - 1}`;
   const members = withMembers ? await readMembers(q, rows.map(({ id }) => id)) : [];
   const membersOf = Map.groupBy(members, ({ roleId }) => roleId);
   return {

@@ -44,11 +44,7 @@ const readOnly = { mutability: "readOnly" } as const;
 const several = (name: string, more: Partial<Attribute> = {}, value: Partial<Attribute> = {}) =>
   group(
     name,
-    [
-      attribute("value", value),
-      ...texts("display", "type"),
-      attribute("primary", { type: "boolean" }),
-    ],
+    [attribute("value", value), ...texts("display", "type"), attribute("primary", { type: "boolean" })],
     { multiValued: true, ...more },
   );
 const reference = (...referenceTypes: string[]) =>

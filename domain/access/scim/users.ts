@@ -96,10 +96,8 @@ export async function createScimUser(
   resource: Resource,
 ): Promise<Tagged> {
   const { tenantId } = caller;
-  const { email, firstName, lastName, phoneNumber, isActive, externalId, attributes } = wantedOf(
-    resource,
-    null,
-  );
+  const wanted = wantedOf(resource, null);
+  const { email, firstName, lastName, phoneNumber, isActive, externalId, attributes } = wanted;
   return await transact(p.sql, async (tx) => {
     const link = { tenantId, roleIds: [], isDefault: true, isActive, externalId };
     requireOwnTargets(await lockLinkTargets(tx, [link]), link);
@@ -177,18 +175,13 @@ export async function changeScimUser(
     await lockLinks(tx, id);
     await lockLinkTargets(tx, [], [tenantId]);
     const present = await readRow(tx, tenantId, id);
-    const targets = await lockLinkTargets(tx, [{
-      tenantId,
-      roleIds: present.isActive ? [] : present.roleIds,
-    }]);
+    const roleIds = present.isActive ? [] : present.roleIds;
+    const targets = await lockLinkTargets(tx, [{ tenantId, roleIds }]);
     const user = await lockTenantUser(tx, id, tenantId);
     requireVersion(ifMatch, user.version);
     const row = { ...present, ...user, isActive: present.isActive };
     const wanted = wantedOf(change(toResource(row, p.baseUrl())), row);
-    const ignored = [
-      ...renamed(user, wanted),
-      ...await writePerson({ ...p, sql: tx }, caller, user, wanted),
-    ];
+    const ignored = [...renamed(user, wanted), ...await writePerson({ ...p, sql: tx }, caller, user, wanted)];
     await changeAttributes(tx, caller, row, wanted.attributes);
     if (wanted.isActive !== row.isActive) {
       await setLinkActive(p, tx, caller, { userId: id, roleIds: row.roleIds, targets }, wanted.isActive);
@@ -245,9 +238,7 @@ async function changeAttributes(
   if (differing.length === 0) return;
   await writeAttributes(tx, caller.tenantId, id, after);
   await tx`update users set version = version + 1, updated_at = now() where id = ${id}`;
-  await recordAudit(tx, caller, "user.update", id, {
-    after: { scimAttributes: differing.sort() },
-  });
+  await recordAudit(tx, caller, "user.update", id, { after: { scimAttributes: differing.sort() } });
 }
 
 /**
@@ -396,9 +387,8 @@ const FILTERABLE: Filterable = {
   any: {
     emails: (q, inner) =>
       q`case when s.attributes -> 'emails' is null then ${inner((name) => OWN_EMAIL[name])}
-        else exists (select from jsonb_array_elements(s.attributes -> 'emails') e where ${
-        inner((name) => EMAIL[name])
-      }) end`,
+        else exists (select from jsonb_array_elements(s.attributes -> 'emails') e
+          where ${inner((name) => EMAIL[name])}) end`,
   },
 };
 

@@ -41,13 +41,7 @@ export function readResource(type: ResourceType, body: unknown): Resource {
 export function readExtension({ extension }: ResourceType, value: unknown): Resource | undefined {
   if (extension === null || value === null) return undefined;
   if (!isObject(value)) throw scimProblem("invalidValue", `${extension.id}: expected an object.`);
-  const read: Resource = {};
-  for (const [name, each] of Object.entries(value)) {
-    const attribute = attributeOf(extension, name);
-    if (!attribute) throw unknownAttribute(name, extension.name);
-    set(read, attribute.name, readValue(attribute, each));
-  }
-  return Object.keys(read).length > 0 ? read : undefined;
+  return readAttributes(value, extension.name, (name) => attributeOf(extension, name));
 }
 
 /** Checks that a message or resource says that it has this schema. @throws invalidSyntax */
@@ -92,7 +86,7 @@ function readSingle(attribute: Attribute, value: unknown): unknown {
       return { value: limited(attribute, value) };
     }
     if (!isObject(value)) throw wrong(attribute, "an object", value);
-    return readComplex(attribute, value);
+    return readAttributes(value, attribute.name, (name) => subAttributeOf(attribute, name));
   }
   if (attribute.type === "boolean") {
     if (typeof value === "boolean") return value;
@@ -104,12 +98,17 @@ function readSingle(attribute: Attribute, value: unknown): unknown {
   return limited(attribute, value);
 }
 
-function readComplex(attribute: Attribute, value: Resource): Resource | undefined {
+/** Reads the attributes that `of` has; undefined if all are empty. */
+function readAttributes(
+  value: Resource,
+  of: string,
+  find: (name: string) => Attribute | undefined,
+): Resource | undefined {
   const read: Resource = {};
   for (const [name, each] of Object.entries(value)) {
-    const sub = subAttributeOf(attribute, name);
-    if (!sub) throw unknownAttribute(name, attribute.name);
-    if (sub.mutability !== "readOnly") set(read, sub.name, readValue(sub, each));
+    const attribute = find(name);
+    if (!attribute) throw unknownAttribute(name, of);
+    if (attribute.mutability !== "readOnly") set(read, attribute.name, readValue(attribute, each));
   }
   return Object.keys(read).length > 0 ? read : undefined;
 }

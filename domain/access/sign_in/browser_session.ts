@@ -130,9 +130,8 @@ export async function readActingSession(q: Sql, secret: string): Promise<ActingS
 
 /** From now on, the browser acts by the session of a delegation that it opened. */
 export async function actInBrowser(q: Sql, secret: string, delegationId: string): Promise<void> {
-  await q`update browser_sessions set acting_session_id = ${delegationId} where secret_hash = ${
-    digest(secret)
-  }`;
+  await q`update browser_sessions set acting_session_id = ${delegationId}
+    where secret_hash = ${digest(secret)}`;
 }
 
 /** Issues an access token of the session, for the API requests of one page. */

@@ -119,9 +119,8 @@ export function passkeySite({ baseUrl }: Pick<Platform, "baseUrl">): RelyingPart
 export async function newChallenge(q: Sql, { purpose, userId }: ChallengeUse): Promise<string> {
   const challenge = newSecret();
   await q`insert into passkey_challenges (challenge_hash, purpose, user_id, expires_at)
-    values (${
-    digest(challenge)
-  }, ${purpose}, ${userId}, now() + make_interval(mins => ${CHALLENGE_MINUTES}))`;
+    values (${digest(challenge)}, ${purpose}, ${userId},
+      now() + make_interval(mins => ${CHALLENGE_MINUTES}))`;
   return challenge;
 }
 

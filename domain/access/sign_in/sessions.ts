@@ -129,9 +129,8 @@ export async function issueTokens(
   const refreshToken = newSecret();
   const [expiry] = await tx<{ seconds: number }[]>`
     with prolonged as (
-      update sessions s set expires_at = ${
-    extendedExpiry(tx)
-  } where s.id = ${o.sessionId} returning s.id, s.expires_at
+      update sessions s set expires_at = ${extendedExpiry(tx)}
+      where s.id = ${o.sessionId} returning s.id, s.expires_at
     ), inserted as (
       insert into refresh_tokens (token_hash, session_id, tenant_id, expires_at)
       select ${digest(refreshToken)}, id, ${o.tenantId}::uuid, expires_at from prolonged
@@ -249,22 +248,16 @@ export async function endSessions(
   await tellClients(p, tx, [o.userId]);
   const { count } = await tx`
     update sessions set revoked_at = now(), revoked_reason = ${o.reason}
-    where ${ending} and revoked_at is null and security_version = (select ${
-    securityVersionOf(tx)
-  } from users u where u.id = ${o.userId})`;
-  if (o.sessionId === undefined) await endPendingSteps(tx, o.userId, o.exceptSessionId ?? null);
+    where ${ending} and revoked_at is null
+      and security_version = (select ${securityVersionOf(tx)} from users u where u.id = ${o.userId})`;
+  if (o.sessionId === undefined) {
+    // A thief may have begun these: sign-ins that wait for their second factor, and changes of the email.
+    await tx`delete from factor_tokens where user_id = ${o.userId}`;
+    await tx`delete from email_changes
+      where user_id = ${o.userId} and session_id is distinct from ${o.exceptSessionId ?? null}`;
+  }
   p.rights.invalidateAfterCommit(tx, [o.userId]);
   return count;
-}
-
-/**
- * Ends pending steps that a thief may have begun: sign-ins that wait for their second factor, and changes of the email that
- * wait for their confirmation.
- * @param keptSessionId changes of the email that this session began stay
- */
-async function endPendingSteps(tx: Tx, userId: string, keptSessionId: string | null): Promise<void> {
-  await tx`delete from factor_tokens where user_id = ${userId}`;
-  await tx`delete from email_changes where user_id = ${userId} and session_id is distinct from ${keptSessionId}`;
 }
 
 /**

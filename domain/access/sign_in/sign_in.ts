@@ -107,9 +107,8 @@ export async function signIn(p: AccessPlatform, o: SignIn): Promise<SignedIn> {
     // The checks are repeated: while the hash is computed, concurrent attempts may reach the lock or the limit, and the
     // password may change. Then even the right password must fail.
     const update = tx<{ id: string }[]>`
-      update users u set last_login_at = case when ${
-      hasFactor(tx, tx`u.id`)
-    } then last_login_at else now() end,
+      update users u set
+        last_login_at = case when ${hasFactor(tx, tx`u.id`)} then last_login_at else now() end,
         lockout_expires_at = case when lockout_expires_at > now() then lockout_expires_at end,
         password_hash = coalesce(${renewed}, password_hash)
       where id = ${id} and is_active and deleted_at is null and password_hash = ${stored}
@@ -233,7 +232,5 @@ const busy = (): Problem =>
   problem(
     "SIGN_IN_BUSY_UNAVAILABLE",
     `The sign-in was not tried: ${MAX_WAITING} or more sign-ins are waiting on this instance.`,
-    {
-      headers: { "retry-after": "5" },
-    },
+    { headers: { "retry-after": "5" } },
   );

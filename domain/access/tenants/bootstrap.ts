@@ -38,11 +38,7 @@ export async function bootstrap(
     const tenantId = newId();
     await tx`insert into tenants (id, name, type) values (${tenantId}, 'Platform', 'Platform')`;
     await createCatalogRoles(tx, tenantId, "Platform");
-    await createFirstAdministrator(
-      p,
-      tx,
-      tenantId,
-    );
+    await createFirstAdministrator(p, tx, tenantId);
     return true;
   });
 }

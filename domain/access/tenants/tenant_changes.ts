@@ -120,9 +120,8 @@ export async function updateTenant(
     if (JSON.stringify(after) !== JSON.stringify(before)) {
       await tx`update tenants set name = ${after.name}, parent_tenant_id = ${after.parentTenantId},
         max_users = ${after.maxUsers}, is_active = ${after.isActive},
-        require_second_factor = ${after.requireSecondFactor}, act_as = ${after.actAs}, version = ${
-        version + 1
-      }, updated_at = now()
+        require_second_factor = ${after.requireSecondFactor}, act_as = ${after.actAs},
+        version = ${version + 1}, updated_at = now()
         where id = ${id}`;
       await recordAudit(tx, caller, "tenant.update", id, { before, after });
       await emitTenantChanged(p, tx, id, after);

@@ -97,11 +97,7 @@ export async function lookUpTenants(
 ): Promise<PagedResult<TenantLookupItem>> {
   const columns = q`t.id, t.name, t.type, t.is_active, t.parent_tenant_id`;
   const from = q`tenants t where ${where(q, reach, request)}`;
-  return await readPage(
-    q,
-    { columns, from, order: orderBy(q, SORTS.name, "t.id", "Ascending") },
-    request,
-  );
+  return await readPage(q, { columns, from, order: orderBy(q, SORTS.name, "t.id", "Ascending") }, request);
 }
 
 export const TenantsSummary = z.object({
@@ -150,18 +146,14 @@ function where(q: Sql, reach: TenantReach, o: TenantFilter) {
   ]);
 }
 
-function inScope(q: Sql, scope: HierarchyScope) {
-  switch (scope) {
-    case "all":
-      return q`true`;
-    case "grouped":
-      return q`t.parent_tenant_id is not null`;
-    case "groups":
-      return q`t.type = 'Group'`;
-    case "standalone":
-      return q`(t.parent_tenant_id is null and t.type <> 'Group')`;
-  }
-}
+/** SQL condition of each scope. */
+const SCOPES: Record<HierarchyScope, string> = {
+  all: "true",
+  grouped: "t.parent_tenant_id is not null",
+  groups: "t.type = 'Group'",
+  standalone: "(t.parent_tenant_id is null and t.type <> 'Group')",
+};
+const inScope = (q: Sql, scope: HierarchyScope) => q.unsafe(SCOPES[scope]);
 
 /** The tenants a caller may act on with one permission. */
 export interface TenantReach {
@@ -214,7 +206,7 @@ async function readReach(
 ): Promise<TenantReach> {
   const reachesOwn = holds(caller, onOwn);
   if (reachesOwn && holds(caller, "manage:all-tenants")) return EVERYWHERE;
-  const reachesChildren = holds(caller, onChildren) && await isGroup(q, caller.tenantId);
+  const reachesChildren = holds(caller, onChildren) && await typeOf(q, caller.tenantId) === "Group";
   if (!reachesOwn && !reachesChildren) {
     throw problem(
       "MISSING_PERMISSION",
@@ -228,9 +220,9 @@ async function readReach(
   };
 }
 
-async function isGroup(q: Sql, tenantId: string): Promise<boolean> {
-  const [tenant] = await q<{ type: string }[]>`select type from tenants where id = ${tenantId}`;
-  return tenant?.type === "Group";
+async function typeOf(q: Sql, tenantId: string): Promise<TenantType | undefined> {
+  const [tenant] = await q<{ type: TenantType }[]>`select type from tenants where id = ${tenantId}`;
+  return tenant?.type;
 }
 
 /**
@@ -263,6 +255,5 @@ export function requireWithinReach(
 export async function ownerFor(q: Sql, caller: Caller): Promise<string | null> {
   const { tenantId } = caller;
   if (tenantId === null || !isSystemAdmin(caller)) return tenantId;
-  const [tenant] = await q<{ type: string }[]>`select type from tenants where id = ${tenantId}`;
-  return tenant?.type === "Platform" ? null : tenantId;
+  return await typeOf(q, tenantId) === "Platform" ? null : tenantId;
 }

@@ -1,5 +1,5 @@
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
-import { recordAudit } from "../../audit/audit.ts";
+import { type Actor, recordAudit } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
 import { type Caller, holds, type TenantCaller } from "../../rights/caller.ts";
 import { userAccessChanged } from "../access_changes.ts";
@@ -45,12 +45,12 @@ export function requireMayAddUsers(caller: Caller, tenantId: string): void {
  * CROSS_TENANT_FORBIDDEN (moving the default from another tenant without platform reach), USER_ALREADY_ASSIGNED,
  * TENANT_CAPACITY_REACHED, USER_EXTERNAL_ID_CONFLICT
  */
-export async function linkUserToTenant<T>(
+export async function linkUserToTenant<T = void>(
   p: UserPlatform,
   acting: Acting,
   userId: string,
   assignment: Assignment,
-  read: (tx: Tx) => Promise<T>,
+  read: (tx: Tx) => Promise<T> = () => Promise.resolve() as Promise<T>,
 ): Promise<T> {
   const { tenantId, roleIds, isDefault } = assignment;
   return await transact(p.sql, async (tx) => {
@@ -103,7 +103,7 @@ export async function insertLinks(tx: Tx, userId: string, links: Assignment[]): 
 }
 
 /** Assigns roles on existing links of the user. The caller has locked and checked tenants and roles. */
-export async function insertLinkRoles(
+async function insertLinkRoles(
   tx: Tx,
   userId: string,
   links: Pick<Assignment, "tenantId" | "roleIds">[],
@@ -114,6 +114,36 @@ export async function insertLinkRoles(
     select ${userId}, tenant_id, role_id from unnest(${pairs.map((x) => x.tenantId)}::uuid[],
       ${pairs.map((x) => x.roleId)}::uuid[]) as pair (tenant_id, role_id)
     on conflict do nothing`;
+}
+
+/** Reads the ids of the roles that a user holds in a tenant. */
+export async function readHeldRoles(tx: Tx, userId: string, tenantId: string): Promise<string[]> {
+  const rows = await tx<{ roleId: string }[]>`
+    select role_id from user_tenant_roles where user_id = ${userId} and tenant_id = ${tenantId} order by role_id`;
+  return rows.map(({ roleId }) => roleId);
+}
+
+/**
+ * Gives a locked user roles of a tenant and takes others, and invalidates the user's tokens.
+ * @param o.held ids of the roles before
+ */
+export async function changeHeldRoles(
+  p: UserPlatform,
+  tx: Tx,
+  actor: Actor,
+  o: { userId: string; tenantId: string; held: string[]; given: string[]; taken: string[] },
+): Promise<void> {
+  const { userId, tenantId, held, given, taken } = o;
+  await tx`delete from user_tenant_roles
+    where user_id = ${userId} and tenant_id = ${tenantId} and role_id = any(${taken}::uuid[])`;
+  await insertLinkRoles(tx, userId, [{ tenantId, roleIds: given }]);
+  await tx`update users set version = version + 1, updated_at = now() where id = ${userId}`;
+  await userAccessChanged(p, tx, userId, [tenantId]);
+  const after = [...held.filter((id) => !taken.includes(id)), ...given].sort();
+  await recordAudit(tx, actor, "user.set-roles", userId, {
+    before: { roleIds: held },
+    after: { roleIds: after },
+  });
 }
 
 /**
@@ -127,7 +157,7 @@ export async function replaceLinks(
   acting: Acting,
   userId: string,
   wanted: Assignment[],
-  targets: Awaited<ReturnType<typeof lockLinkTargets>>,
+  targets: LinkTargets,
 ): Promise<{ changed: boolean; rightsChanged: boolean; before: Assignment[] }> {
   requireTargets(targets, wanted);
   const before = await tx<Assignment[]>`

@@ -44,24 +44,16 @@ export async function changeRoleHolders(
   });
   if (admins.length > 0) await requireSystemAdminLeft(tx);
   await tx`update users set version = version + 1, updated_at = now() where id = any(${changed}::uuid[])`;
-  await usersAccessChanged(
-    p,
-    tx,
-    changed.map((userId) => ({ userId, tenantIds: [tenantId], everywhere: false })),
-  );
+  const changes = changed.map((userId) => ({ userId, tenantIds: [tenantId], everywhere: false }));
+  await usersAccessChanged(p, tx, changes);
   invalidateCounts(tx);
   const entries = changed.map((id) => {
     const before = users.get(id) ?? [];
     const after = before.includes(roleId)
       ? before.filter((each) => each !== roleId)
       : [...before, roleId].sort();
-    return {
-      action: "user.set-roles",
-      targetType: "user",
-      targetId: id,
-      before: { roleIds: before },
-      after: { roleIds: after },
-    };
+    const target = { action: "user.set-roles", targetType: "user", targetId: id };
+    return { ...target, before: { roleIds: before }, after: { roleIds: after } };
   });
   await recordAudits(tx, caller, entries);
   return changed.length;
@@ -81,12 +73,11 @@ async function lockMembers(tx: Tx, tenantId: string, ids: string[]): Promise<Map
 /** Checks that the caller has the platform reach that the users have in this tenant. @throws MISSING_PERMISSION */
 async function requireReachOf(tx: Tx, caller: TenantCaller, ids: string[]): Promise<void> {
   const reach = await findPlatformReach(tx, ids, caller.tenantId);
-  const missing = [...reach.values()].flatMap((held) => missingReach(caller.permissions, held));
-  if (missing.length === 0) return;
+  const missing = new Set([...reach.values()].flatMap((held) => missingReach(caller.permissions, held)));
+  if (missing.size === 0) return;
+  const codes = [...missing].join(", ");
   throw problem(
     "MISSING_PERMISSION",
-    `The role's holders were not changed: one holds ${
-      [...new Set(missing)].join(", ")
-    }, which the caller does not hold.`,
+    `The role's holders were not changed: one holds ${codes}, which the caller does not hold.`,
   );
 }

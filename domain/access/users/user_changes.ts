@@ -16,7 +16,7 @@ import {
   lockLinkTargets,
   requireTargets,
 } from "./link_targets.ts";
-import { insertLinkRoles, replaceLinks, setExternalId } from "./links.ts";
+import { changeHeldRoles, readHeldRoles, replaceLinks, setExternalId } from "./links.ts";
 import { givenMetadata } from "./metadata.ts";
 import {
   type AdminUser,
@@ -135,15 +135,7 @@ export async function updateUser(
 const changesOnlyLink = ({ externalId, ...ofUser }: TenantUserChange): boolean =>
   externalId !== undefined && Object.values(ofUser).every((value) => value === undefined);
 
-const FIELDS = [
-  "firstName",
-  "lastName",
-  "phoneNumber",
-  "appIds",
-  "isActive",
-  "metadata",
-  "externalId",
-] as const;
+const FIELDS = [...Object.keys(changes) as (keyof typeof changes)[], "externalId"] as const;
 
 /** Writes the changed fields. Invalidates the user's tokens if `isActive` or what links grant changed. */
 async function writeUser(
@@ -201,25 +193,14 @@ export async function setTenantUserRoles(
     const user = await lockTenantUser(tx, userId, tenantId);
     requireVersion(ifMatch, user.version);
     requireTargets(targets, [link]);
-    const rows = await tx<{ roleId: string }[]>`
-      select role_id from user_tenant_roles where user_id = ${userId} and tenant_id = ${tenantId} order by role_id`;
-    const held = rows.map((row) => row.roleId);
+    const held = await readHeldRoles(tx, userId, tenantId);
     const given = roleIds.filter((id) => !held.includes(id));
     const taken = held.filter((id) => !roleIds.includes(id));
     await requireMayAssignRoles(tx, caller, given);
     if (given.length + taken.length > 0) {
       await requireTheirReach(tx, caller, userId, tenantId);
-      await keepSystemAdmin(tx, userId, async () => {
-        await tx`delete from user_tenant_roles
-          where user_id = ${userId} and tenant_id = ${tenantId} and role_id = any(${taken}::uuid[])`;
-        await insertLinkRoles(tx, userId, [{ tenantId, roleIds: given }]);
-        await tx`update users set version = version + 1, updated_at = now() where id = ${userId}`;
-        await userAccessChanged(p, tx, userId, [tenantId]);
-      });
-      await recordAudit(tx, caller, "user.set-roles", userId, {
-        before: { roleIds: held },
-        after: { roleIds: [...roleIds].sort() },
-      });
+      const change = { userId, tenantId, held, given, taken };
+      await keepSystemAdmin(tx, userId, () => changeHeldRoles(p, tx, caller, change));
     }
     return await readUserRoles(tx, userId, tenantId);
   });
@@ -266,11 +247,8 @@ export async function deleteUser(
     await requireTheirReach(tx, acting, userId, null);
     requireVersion(ifMatch, user.version);
     requireNotSelf(acting, userId, "delete");
-    await keepSystemAdmin(
-      tx,
-      userId,
-      () => markDeleted(p, tx, acting && { ...acting, tenantId: null }, user),
-    );
+    const actor = acting && { ...acting, tenantId: null };
+    await keepSystemAdmin(tx, userId, () => markDeleted(p, tx, actor, user));
   });
 }
 

@@ -25,6 +25,7 @@ const lockout = {
   isLockedOut: z.boolean(),
   lockoutExpiresAt: time.nullable().describe("End of the lockout; a past instant means that it has expired"),
 };
+const times = { lastLoginAt: time.nullable(), createdAt: time, updatedAt: time, deletedAt };
 const person = {
   id: z.guid(),
   email: z.string(),
@@ -42,20 +43,14 @@ export const User = z.object({
   ...person,
   roles: z.array(z.string()).describe("Names of the user's roles in the token's tenant"),
   externalId: externalIdOfLink,
-  lastLoginAt: time.nullable(),
-  createdAt: time,
-  updatedAt: time,
-  deletedAt,
+  ...times,
 }).meta({ id: "UserDto" });
 export type User = z.output<typeof User>;
 
 /** A user as administration routes return it, with all links and their roles. */
 export const AdminUser = z.object({
   ...person,
-  lastLoginAt: time.nullable(),
-  createdAt: time,
-  updatedAt: time,
-  deletedAt,
+  ...times,
   tenants: z.array(z.object({
     tenantId: z.guid(),
     roleIds: z.array(z.guid()),
@@ -110,11 +105,7 @@ export const adminUserColumns = (q: Sql) =>
   ), '[]') as tenants`;
 
 /** Reads a user of any tenants; role names are those in `tenantId`. Throws USER_NOT_FOUND. */
-export async function readUser(
-  q: Sql,
-  userId: string,
-  tenantId: string | null,
-): Promise<Versioned<User>> {
+export async function readUser(q: Sql, userId: string, tenantId: string | null): Promise<Versioned<User>> {
   const [row] = await q<(User & { version: number })[]>`
     select ${userColumns(q, tenantId)}, u.version from users u
     where u.id = ${userId} and u.deleted_at is null`;
@@ -160,11 +151,7 @@ export async function readUserTenants(q: Sql, userId: string): Promise<UserTenan
  * External ids of other tenants are null for callers without platform reach: they are those tenants' own data.
  * Throws USER_NOT_FOUND for any other user.
  */
-export async function readUserTenantsAs(
-  q: Sql,
-  caller: TenantCaller,
-  userId: string,
-): Promise<UserTenant[]> {
+export async function readUserTenantsAs(q: Sql, caller: TenantCaller, userId: string): Promise<UserTenant[]> {
   await requireUser(q, userId, caller.tenantId);
   return await readLinks(q, userId, {
     tenantId: isProgram(caller) ? caller.tenantId : null,

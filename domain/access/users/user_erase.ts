@@ -85,9 +85,8 @@ async function anonymize(
   const former = await formerAddressesOnlyOf(tx, userId);
   await keepSystemAdmin(tx, userId, async () => {
     await tx`update user_tenants set external_id = null where user_id = ${userId}`;
-    await tx`update users set email = ${
-      erasedEmail(userId)
-    }, password_hash = null, first_name = '', last_name = '',
+    await tx`update users set email = ${erasedEmail(userId)},
+        password_hash = null, first_name = '', last_name = '',
         phone_number = null, metadata = '{}', app_ids = '{}', is_active = false, lockout_expires_at = null,
         last_login_at = null, email_verified_at = null, deleted_at = coalesce(deleted_at, now()), erased_at = now(), version = version + 1,
         updated_at = now()

@@ -31,12 +31,7 @@ export async function emitUserCreated(
 }
 
 /** Emits `user.updated` to each tenant of the user; `changed` names the changed fields. */
-export async function emitUserUpdated(
-  p: Waking,
-  tx: Tx,
-  user: UserFields,
-  changed: string[],
-): Promise<void> {
+export async function emitUserUpdated(p: Waking, tx: Tx, user: UserFields, changed: string[]): Promise<void> {
   const data = { ...dataOf(user), changed };
   await emitToTenantsOf(p, tx, user.id, (tenantId) => ({ type: "user.updated", tenantId, data }));
 }
@@ -60,14 +55,15 @@ export async function emitLinksChanged(
 ): Promise<void> {
   const has = (links: Pick<Assignment, "tenantId">[], tenantId: string) =>
     links.some((link) => link.tenantId === tenantId);
-  await emitEvents(p, tx, [
-    ...after.filter(({ tenantId }) => !has(before, tenantId)).map((
-      { tenantId, isActive, roleIds },
-    ): NewEvent => ({ type: "user.linked", tenantId, data: { userId, isActive, roleIds } })),
-    ...before.filter(({ tenantId }) => !has(after, tenantId)).map((
-      { tenantId },
-    ): NewEvent => ({ type: "user.unlinked", tenantId, data: { userId } })),
-  ]);
+  const added = after.filter(({ tenantId }) => !has(before, tenantId));
+  const removed = before.filter(({ tenantId }) => !has(after, tenantId));
+  const linked = ({ tenantId, isActive, roleIds }: Assignment): NewEvent => {
+    return { type: "user.linked", tenantId, data: { userId, isActive, roleIds } };
+  };
+  const unlinked = removed.map(({ tenantId }): NewEvent => {
+    return { type: "user.unlinked", tenantId, data: { userId } };
+  });
+  await emitEvents(p, tx, [...added.map(linked), ...unlinked]);
 }
 
 async function emitToTenantsOf(

@@ -194,10 +194,8 @@ function rareIdsOf(q: Sql, o: UserListRequest): RareUsers | null {
     return ofState(q`select id from users where lockout_expires_at > now()`, isLockedOut);
   }
   if (hasSecondFactor !== undefined) {
-    return ofState(
-      q`select distinct user_id as id from user_factors where confirmed_at is not null`,
-      hasSecondFactor,
-    );
+    const ids = q`select distinct user_id as id from user_factors where confirmed_at is not null`;
+    return ofState(ids, hasSecondFactor);
   }
   const held = roleName === undefined
     ? isAdministrator !== undefined && isAdministrative(q)
@@ -324,40 +322,33 @@ const isAdministrative = (q: Sql): SqlPart =>
   q`r.id in (select rp.role_id from role_permissions rp join permissions p on p.id = rp.permission_id
     where p.code = any(${ADMINISTRATIVE}::text[]) and p.deleted_at is null)`;
 
-/** SQL: the columns by which `order` sorts, and the id. */
-function sortKeys(q: Sql, sortBy: UserListRequest["sortBy"]) {
-  switch (sortBy) {
-    case "email":
-      return q`u.id, u.email`;
-    case "firstName":
-      return q`u.id, u.first_name`;
-    case "lastName":
-      return q`u.id, u.last_name`;
-    case "createdAt":
-      return q`u.id, u.created_at`;
-    case "lastLoginAt":
-      return q`u.id, u.last_login_at`;
-    case undefined:
-      return q`u.id`;
-  }
-}
+/** By sort key: its column, and the expressions of a total order in both directions, which an index supports. */
+const ORDERS = {
+  email: { column: "u.email", up: "mail_key(u.email)", down: "mail_key(u.email) desc" },
+  firstName: {
+    column: "u.first_name",
+    up: "lower(u.first_name), u.id",
+    down: "lower(u.first_name) desc, u.id desc",
+  },
+  lastName: {
+    column: "u.last_name",
+    up: "lower(u.last_name), u.id",
+    down: "lower(u.last_name) desc, u.id desc",
+  },
+  createdAt: { column: "u.created_at", up: "u.created_at, u.id", down: "u.created_at desc, u.id desc" },
+  lastLoginAt: {
+    column: "u.last_login_at",
+    up: "u.last_login_at nulls first, u.id",
+    down: "u.last_login_at desc nulls last, u.id desc",
+  },
+} satisfies Record<typeof USER_SORTS[number], unknown>;
 
-/** SQL of a total order, without the words `order by`. Both directions are exact opposites, and an index supports each. */
-function order(q: Sql, sortBy: UserListRequest["sortBy"], descending: boolean) {
-  switch (sortBy) {
-    case "email":
-      return descending ? q`mail_key(u.email) desc` : q`mail_key(u.email)`;
-    case "firstName":
-      return descending ? q`lower(u.first_name) desc, u.id desc` : q`lower(u.first_name), u.id`;
-    case "lastName":
-      return descending ? q`lower(u.last_name) desc, u.id desc` : q`lower(u.last_name), u.id`;
-    case "createdAt":
-      return descending ? q`u.created_at desc, u.id desc` : q`u.created_at, u.id`;
-    case "lastLoginAt":
-      return descending
-        ? q`u.last_login_at desc nulls last, u.id desc`
-        : q`u.last_login_at nulls first, u.id`;
-    case undefined:
-      return descending ? q`u.id desc` : q`u.id`;
-  }
-}
+/** SQL: the id, and the column by which `order` sorts. */
+const sortKeys = (q: Sql, sortBy: UserListRequest["sortBy"]): SqlPart =>
+  q.unsafe(sortBy ? `u.id, ${ORDERS[sortBy].column}` : "u.id");
+
+/** SQL of a total order, without the words `order by`. */
+const order = (q: Sql, sortBy: UserListRequest["sortBy"], descending: boolean): SqlPart => {
+  const { up, down } = sortBy ? ORDERS[sortBy] : { up: "u.id", down: "u.id desc" };
+  return q.unsafe(descending ? down : up);
+};

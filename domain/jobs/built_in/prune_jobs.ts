@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../../infra/clock.ts";
 import { z } from "zod";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { type ArchivePlatform, deleteOldRows, type OldRows } from "../../shared/archive.ts";
@@ -7,7 +8,6 @@ import { withDatabase } from "../../shared/platform.ts";
 import { defineJob } from "../job_type.ts";
 
 const AT_ONCE = 500;
-const DAY_MS = 86_400_000;
 
 /** Deletes jobs that ended more than JOB_RETENTION_DAYS ago. */
 export const pruneEndedJobs = defineJob({

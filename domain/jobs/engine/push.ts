@@ -1,4 +1,5 @@
 // Pushing jobs to their receiver, as Standard Webhooks.
+import { DAY_MS } from "../../../infra/clock.ts";
 import { createHttpOut, type OutboundAnswer, OutboundRefused } from "../../../infra/http_out/http_out.ts";
 import { readRetryAfter } from "../../../infra/http_out/provider_http.ts";
 import { signatureHeaders } from "../../../infra/http_out/webhook_signature.ts";
@@ -18,7 +19,7 @@ import type { Sql } from "../../../infra/postgres/postgres.ts";
 
 const OUTPUT_BYTES = 64 * 1024;
 const ERROR_BYTES = 4 * 1024;
-const LONGEST_POSTPONEMENT_MS = 24 * 3_600_000;
+const LONGEST_POSTPONEMENT_MS = DAY_MS;
 /** Refusals that are temporary, besides 5xx: Request Timeout, Too Early, Too Many Requests. */
 const TEMPORARY: ReadonlySet<number> = new Set([408, 425, 429]);
 

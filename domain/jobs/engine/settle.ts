@@ -1,3 +1,4 @@
+import { HOUR_MS } from "../../../infra/clock.ts";
 import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { newId } from "../../shared/ids.ts";
 import type { ClaimedJob } from "./claim.ts";
@@ -17,7 +18,7 @@ import { storableText } from "../../shared/cut_text.ts";
 import { isOutage, outageOf } from "../outage.ts";
 
 const FIRST_DELAY_MS = 5_000;
-const LONGEST_DELAY_MS = 3_600_000;
+const LONGEST_DELAY_MS = HOUR_MS;
 const FIRST_OUTAGE_PAUSE_MS = 2_000;
 const LONGEST_OUTAGE_PAUSE_MS = 5 * 60_000;
 const MESSAGE_LENGTH = 8 * 1024;

@@ -1,3 +1,4 @@
+import { SECOND_MS } from "../../../infra/clock.ts";
 import { recoverLostJobs, warnOfOtherAreas } from "../engine/lease.ts";
 import { hostname } from "node:os";
 import { subscribeToChanges } from "../../../infra/postgres/changes.ts";
@@ -138,7 +139,6 @@ export async function startJobEngine(
 
 /** Maximum number of lines per second for each kind of failure. The others are counted in one line. */
 const LINES_PER_SECOND = 20;
-const SECOND_MS = 1_000;
 
 /** Writes a log line for each failed attempt and each dead-lettered job, with a limit per second. */
 export class FailureLog {

@@ -1,10 +1,8 @@
+import { HOUR_MS, MINUTE_MS } from "../../../infra/clock.ts";
 import { z } from "zod";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { countScope, EVERYTHING, type JobReach, within } from "../reach.ts";
 import { time } from "../../shared/shapes.ts";
-
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
 
 /** The periods callers can ask for, with the length and number of their intervals. */
 export const WINDOWS = {

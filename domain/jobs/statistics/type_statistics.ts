@@ -1,4 +1,4 @@
-import type { Clock } from "../../../infra/clock.ts";
+import { type Clock, DAY_MS, HOUR_MS, MINUTE_MS } from "../../../infra/clock.ts";
 import type { Log } from "../../../infra/log.ts";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { newId } from "../../shared/ids.ts";
@@ -26,8 +26,8 @@ const WRITTEN_AT_ONCE = 500;
 const MAX_SERIES = 10_000;
 /** The length of the intervals, and for how long those that have ended are kept. */
 export const KEPT = {
-  minute: { lengthMs: 60_000, keptMs: 2 * 3_600_000 },
-  hour: { lengthMs: 3_600_000, keptMs: 15 * 24 * 3_600_000 },
+  minute: { lengthMs: MINUTE_MS, keptMs: 2 * HOUR_MS },
+  hour: { lengthMs: HOUR_MS, keptMs: 15 * DAY_MS },
 } as const;
 type Grain = keyof typeof KEPT;
 
@@ -300,8 +300,6 @@ export async function readAllTypeStats(
   }
   return new Map([...sums].map(([name, sum]) => [name, shown(sum)]));
 }
-
-const DAY_MS = 86_400_000;
 
 /** The intervals of a period: minutes if all are kept, hours, or days. The first one starts with a minute or an hour. */
 function intervalsOf(

@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import { isPublicDomain, mailDomain, mailKey } from "../../../infra/mail/mail_address.ts";
 import { announceChange } from "../../../infra/postgres/changes.ts";
 import { type Sql, type SqlPart, transact, type Tx } from "../../../infra/postgres/postgres.ts";
@@ -11,7 +10,7 @@ import { countRows } from "../../shared/lists.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
 import { requireVersion } from "../../shared/version.ts";
 import type { LooksPlatform } from "../platform.ts";
-import { countProof, lockSenders } from "./proofs.ts";
+import { countProof, lockSenders, newDnsValue } from "./proofs.ts";
 import { readSender, type Sender, senderColumns, type SenderMethod } from "../sender.ts";
 
 const MAX_SENDERS = 100;
@@ -60,9 +59,6 @@ function requirePublicDomain(address: string): void {
   throw invalid({ address: [`"${domain.slice(0, 100)}" is not a public domain name such as example.com`] });
 }
 
-/** A new value of a TXT record that proves a domain. */
-export const newDnsValue = (): string => `steward-verification=${randomBytes(18).toString("base64url")}`;
-
 /** The value of the TXT record for an address. All senders of a tenant in one domain share it. */
 async function dnsValueOf(tx: Tx, tenantId: string, address: string): Promise<string> {
   const senders = await tx<{ address: string; dnsValue: string }[]>`
@@ -107,18 +103,18 @@ export async function updateSender(
       );
     }
     if (name === before.name && isDefault === before.isDefault) return before;
-    if (isDefault && !before.isDefault) {
-      await tx`update notification_senders set is_default = false, version = version + 1
-        where tenant_id = ${tenantId} and is_default`;
-    }
-    const after = await writeSender(
-      tx,
-      id,
-      tx`name = ${name}, is_default = ${isDefault}, version = version + 1`,
-    );
+    if (isDefault && !before.isDefault) await replaceDefault(tx, before);
+    const members = tx`name = ${name}, is_default = ${isDefault}, version = version + 1`;
+    const after = await writeSender(tx, id, members);
     await auditSender(tx, caller, "update", after, before);
     return after;
   });
+}
+
+/** Takes the default from another sender of the tenant, whose senders are locked. */
+export async function replaceDefault(tx: Tx, { id, tenantId }: Sender): Promise<void> {
+  await tx`update notification_senders set is_default = false, version = version + 1
+    where tenant_id = ${tenantId} and is_default and id <> ${id}`;
 }
 
 /** Writes members of a locked sender and clears the looks from the caches of all instances. */

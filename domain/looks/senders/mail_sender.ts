@@ -52,8 +52,6 @@ export async function senderMistake(
   if (mailDomain(address) === own) return null;
   const { senders } = await readStoredLooks(p.sql, tenantId);
   if (senders.some((sender) => mailKey(sender.address) === mailKey(address))) return null;
-  return `"${
-    address.slice(0, 100)
-  }" is neither in ${own}, the domain this service sends from, nor a verified ` +
-    "sender of the tenant";
+  const refused = `"${address.slice(0, 100)}" is neither in ${own}, the domain this service sends from,`;
+  return `${refused} nor a verified sender of the tenant`;
 }

@@ -1,36 +1,22 @@
-import { DnsUnavailable, readTxtRecords } from "../../../infra/dns.ts";
 import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import type { Actor } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
-import type { Platform } from "../../shared/platform.ts";
 import { digest } from "../../shared/secrets.ts";
 import type { LooksPlatform } from "../platform.ts";
-import { auditSender, mailLink, PROOF_TIME, writeSender } from "./change.ts";
-import { countProof, lockSenders } from "./proofs.ts";
+import { auditSender, mailLink, PROOF_TIME, replaceDefault, writeSender } from "./change.ts";
+import {
+  countProof,
+  type Finding,
+  lockSenders,
+  MAX_MISSES,
+  recordError,
+  searchRecord,
+  takeDue,
+  verifiedInterval,
+} from "./proofs.ts";
 import { readSender, recordName, type Sender, senderColumns } from "../sender.ts";
 import { maintenanceJob } from "../../jobs/maintenance.ts";
-
-/** A verified sender fails after this many checks in a row that do not find its record. */
-export const MAX_MISSES = 3;
-
-/** The result of a check. `Unknown`: the name server did not answer. */
-export type Finding = "Found" | "Missing" | "Unknown";
-
-/** Searches a TXT record that proves a domain. */
-export async function searchRecord(
-  p: Pick<Platform, "config" | "log">,
-  { name, value }: { name: string; value: string | null },
-): Promise<Finding> {
-  try {
-    const records = await readTxtRecords(name, p.config.DNS_SERVER);
-    return records.some((record) => record.trim() === value) ? "Found" : "Missing";
-  } catch (error) {
-    if (!(error instanceof DnsUnavailable)) throw error;
-    p.log.warn("a record that proves a domain could not be searched", { name, error });
-    return "Unknown";
-  }
-}
 
 /** The record of a sender. */
 const recordOf = (sender: Sender) => ({ name: recordName(sender), value: sender.dnsValue });
@@ -90,19 +76,13 @@ async function settleCheck(
     const isOver = before.status === "Pending" && before.isTimeOver;
     const isLost = before.status === "Verified" && misses >= MAX_MISSES;
     if (!isOver && !isLost) {
-      return await writeSender(
-        tx,
-        id,
-        tx`misses = ${misses}, checked_at = now(), last_error = ${errorOf(before, finding)},
-          next_check_at = now() + ${nextCheck(before, finding)}::text::interval`,
-      );
+      const checked = tx`misses = ${misses}, checked_at = now(), last_error = ${errorOf(before, finding)},
+        next_check_at = now() + ${nextCheck(before, finding)}::text::interval`;
+      return await writeSender(tx, id, checked);
     }
-    const after = await writeSender(
-      tx,
-      id,
-      tx`status = 'Failed', misses = ${misses}, checked_at = now(), next_check_at = null, token_hash = null,
-        last_error = ${errorOf(before, finding)}, version = version + 1`,
-    );
+    const failed = tx`status = 'Failed', misses = ${misses}, checked_at = now(), next_check_at = null,
+      token_hash = null, last_error = ${errorOf(before, finding)}, version = version + 1`;
+    const after = await writeSender(tx, id, failed);
     await auditSender(tx, isLost ? null : actor, "fail", after, before);
     if (isLost) await p.senderNotices.notifyLost(tx, after);
     return after;
@@ -111,9 +91,8 @@ async function settleCheck(
 
 /** Locks a sender that has not failed. It locks its tenant's senders first, in the order of `lockSenders`. */
 async function lockOpenSender(tx: Tx, id: string): Promise<Sender & { isTimeOver: boolean } | null> {
-  const [known] = await tx<
-    { tenantId: string }[]
-  >`select tenant_id from notification_senders where id = ${id}`;
+  const [known] = await tx<{ tenantId: string }[]>`
+    select tenant_id from notification_senders where id = ${id}`;
   if (!known) return null;
   await lockSenders(tx, known.tenantId);
   const [row] = await tx<(Sender & { isTimeOver: boolean })[]>`
@@ -127,29 +106,21 @@ async function verify(tx: Tx, before: Sender, actor: Actor): Promise<Sender> {
   const [known] = await tx`
     select from notification_senders where tenant_id = ${before.tenantId} and is_default and status = 'Verified'`;
   const becomesDefault = before.status === "Pending" && !known;
-  if (becomesDefault) {
-    await tx`update notification_senders set is_default = false, version = version + 1
-      where tenant_id = ${before.tenantId} and is_default and id <> ${before.id}`;
-  }
+  if (becomesDefault) await replaceDefault(tx, before);
   const isNew = before.status !== "Verified";
-  const after = await writeSender(
-    tx,
-    before.id,
-    tx`status = 'Verified', is_default = ${before.isDefault || becomesDefault}, misses = 0, last_error = null,
-      token_hash = null, checked_at = now(), version = version + ${isNew ? 1 : 0},
-      verified_at = case when status = 'Verified' then verified_at else now() end,
-      next_check_at = ${before.method === "Dns" ? tx`now() + interval '1 day'` : null}`,
-  );
+  const verified = tx`status = 'Verified', is_default = ${before.isDefault || becomesDefault}, misses = 0,
+    last_error = null, token_hash = null, checked_at = now(), version = version + ${isNew ? 1 : 0},
+    verified_at = case when status = 'Verified' then verified_at else now() end,
+    next_check_at = ${before.method === "Dns" ? tx`now() + interval '1 day'` : null}`;
+  const after = await writeSender(tx, before.id, verified);
   if (isNew) await auditSender(tx, actor, "verify", after, before);
   return after;
 }
 
-const errorOf = ({ method, dnsValue, ...sender }: Sender, finding: Finding): string =>
-  method === "Mail"
+const errorOf = (sender: Sender, finding: Finding): string =>
+  sender.method === "Mail"
     ? "The mailed link was not used within 24 hours."
-    : finding === "Unknown"
-    ? `The name server did not answer for ${recordName(sender)}.`
-    : `The TXT record ${recordName(sender)} with the value ${dnsValue} was not found.`;
+    : recordError(recordOf(sender), finding);
 
 /**
  * The interval until the next check, for Postgres. The record of a pending sender is queried at growing intervals, that of
@@ -157,7 +128,7 @@ const errorOf = ({ method, dnsValue, ...sender }: Sender, finding: Finding): str
  * seconds in which it checks no other sender, so a pending sender then waits 30 minutes.
  */
 function nextCheck({ status, misses }: Sender, finding: Finding): string {
-  if (status === "Verified") return finding === "Unknown" ? "1 hour" : "1 day";
+  if (status === "Verified") return verifiedInterval(finding);
   return `${finding === "Unknown" ? 30 : Math.min(2 ** misses, 60)} minutes`;
 }
 
@@ -183,10 +154,8 @@ export async function confirmSender(
     await lockSenders(tx, known.tenantId);
     const [open] = await tx<Sender[]>`
       select * from notification_senders
-      where id = ${known.id} and token_hash = ${
-      digest(token)
-    } and status = 'Pending' and proof_ends_at > now()
-      for update`;
+      where id = ${known.id} and token_hash = ${digest(token)} and status = 'Pending'
+        and proof_ends_at > now() for update`;
     if (!open) throw badToken();
     return await verify(tx, open, { userId: null, tenantId: known.tenantId, ...origin });
   });
@@ -208,19 +177,9 @@ export const checkSendersJob = maintenanceJob<LooksPlatform>({
 
 /** Checks the sender that has been due longest. @returns 0 if none is due. */
 export async function checkDueSender(p: LooksPlatform): Promise<number> {
-  const due = await takeDueSender(p.sql);
+  const due = await takeDue<Sender>(p.sql, "notification_senders", senderColumns(p.sql));
   if (!due) return 0;
   const finding = due.method === "Dns" ? await searchRecord(p, recordOf(due)) : "Missing";
   await settleCheck(p, due.id, finding, null);
   return 1;
-}
-
-/** Claims the sender that has been due longest. If the process dies during the check, it is due again ten minutes later. */
-async function takeDueSender(sql: Sql): Promise<Sender | null> {
-  const [row] = await sql<Sender[]>`
-    update notification_senders set next_check_at = now() + interval '10 minutes'
-    where id = (select id from notification_senders where next_check_at <= now()
-      order by next_check_at limit 1 for update skip locked)
-    returning ${senderColumns(sql)}`;
-  return row ?? null;
 }

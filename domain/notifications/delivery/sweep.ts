@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../../infra/clock.ts";
 import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { readCancelledEarly, readJobEnds } from "../../jobs/job_row.ts";
 import { type Batch, type BatchResult, maintenanceJob, positionAfter } from "../../jobs/maintenance.ts";
@@ -46,7 +47,6 @@ export async function fillTenantKeys(q: Sql, limit = BATCH_SIZE): Promise<number
 
 /** A direct message without a heartbeat for this long counts as interrupted. Heartbeats come every 2 s. */
 const HEARTBEAT_TIMEOUT = "20 seconds";
-const DAY_MS = 86_400_000;
 const ABANDONED_AFTER = "10 minutes";
 
 /** Settles direct messages whose process died before it wrote their outcome. */

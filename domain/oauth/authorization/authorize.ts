@@ -130,9 +130,8 @@ async function openGrant(
     await tx`insert into oauth_grants (session_id, client_id, user_id, tenant_id, scopes, browser_session_id, code_hash,
         code_expires_at, redirect_uri, code_challenge, nonce)
       values (${sessionId}, ${client.id}, ${session.userId}, ${o.tenantId}, ${scopes}::text[], ${session.sessionId},
-        ${
-      digest(code)
-    }, now() + make_interval(secs => ${CODE_SECONDS}), ${redirectUri}, ${codeChallenge}, ${nonce})`;
+        ${digest(code)}, now() + make_interval(secs => ${CODE_SECONDS}), ${redirectUri}, ${codeChallenge},
+        ${nonce})`;
     return true;
   });
   if (isOpen) return code;

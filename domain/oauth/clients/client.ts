@@ -69,11 +69,7 @@ export const listClients = (
   caller: Caller,
   request: KeyListRequest,
 ): Promise<PagedResult<OAuthClient>> =>
-  listKeys(
-    q,
-    { table: "oauth_clients", columns: clientColumns(q), scope: managedBy(q, caller) },
-    request,
-  );
+  listKeys(q, { table: "oauth_clients", columns: clientColumns(q), scope: managedBy(q, caller) }, request);
 
 /** Reads a client that the caller manages, also a revoked one. @throws OAUTH_CLIENT_NOT_FOUND */
 export async function readClient(
@@ -86,6 +82,16 @@ export async function readClient(
     select ${clientColumns(q)}, version from oauth_clients where id = ${id} and ${managedBy(q, caller)}
     ${lock ? q`for no key update` : q``}`;
   return versioned(row, () => problem("OAUTH_CLIENT_NOT_FOUND", `The caller manages no OAuth client ${id}.`));
+}
+
+/**
+ * Checks that ID tokens can be signed. In production the RS256 key comes only from the configuration. A service without
+ * one works as before; only the OpenID provider refuses.
+ * @throws OPENID_KEY_MISSING_UNAVAILABLE
+ */
+export function requireProviderKey({ tokens }: Pick<Platform, "tokens">): void {
+  if (tokens.hasProviderKey) return;
+  throw problem("OPENID_KEY_MISSING_UNAVAILABLE", "TOKEN_KEYS has no RSA key, which signs ID tokens.");
 }
 
 /** The audience as it is compared: without slashes at its end. */

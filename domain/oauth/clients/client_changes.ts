@@ -10,13 +10,13 @@ import { definedMembers } from "../../shared/defined_members.ts";
 import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { requireVersion, type Versioned } from "../../shared/version.ts";
-import { requireProviderKey } from "./provider_key.ts";
 import {
   type ClientKind,
   type ClientSettings,
   isSameAudience,
   type OAuthClient,
   readClient,
+  requireProviderKey,
   withoutSlash,
 } from "./client.ts";
 import { ownerFor } from "../../access/tenants/tenants.ts";
@@ -267,10 +267,7 @@ function uriErrors(field: string, uris: readonly string[], kind: ClientKind): Fi
  * consent, so its redirect URIs decide which site gets their sign-in.
  * @throws MISSING_PERMISSION
  */
-function requireMaySkipConsent(
-  caller: Caller,
-  ...settings: Pick<ClientSettings, "firstParty">[]
-): void {
+function requireMaySkipConsent(caller: Caller, ...settings: Pick<ClientSettings, "firstParty">[]): void {
   if (isSystemAdmin(caller) || !settings.some(({ firstParty }) => firstParty)) return;
   throw problem(
     "MISSING_PERMISSION",

@@ -43,10 +43,7 @@ export function redirectUriFault(uri: string, kind: ClientKind): string | null {
  * True if `given` is one of the registered URIs. URIs are compared character by character, so other spellings of a URL
  * differ. A native app gets a free port from its system, so a public client may use any port of a loopback URI.
  */
-export function isRegistered(
-  given: string,
-  o: { kind: ClientKind; uris: readonly string[] },
-): boolean {
+export function isRegistered(given: string, o: { kind: ClientKind; uris: readonly string[] }): boolean {
   if (o.uris.includes(given)) return true;
   if (o.kind !== "public" || !isLoopback(given)) return false;
   const withoutPort = portless(given);

@@ -86,9 +86,8 @@ async function replaceToken(
   token: RefreshToken,
   hash: Uint8Array,
 ): Promise<boolean> {
-  const [replaced] = await q`with ${
-    replacing(q, client, token, { hash, condition: q`true` })
-  } select from rotated`;
+  const rotated = replacing(q, client, token, { hash, condition: q`true` });
+  const [replaced] = await q`with ${rotated} select from rotated`;
   return replaced !== undefined;
 }
 

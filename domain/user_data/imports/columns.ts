@@ -82,11 +82,7 @@ export const columnsOf = (tenantId: string | null): string[] =>
 type CheckedRow = { user: BulkRow } | { row: number; email: string | null; errors: string[] };
 
 /** Checks a row. Empty values are absent. @param tenantId null: the row names its tenant */
-export function checkRow(
-  row: number,
-  given: Record<string, unknown>,
-  tenantId: string | null,
-): CheckedRow {
+export function checkRow(row: number, given: Record<string, unknown>, tenantId: string | null): CheckedRow {
   const values = Object.fromEntries(Object.entries(given).filter(([, value]) => !isEmpty(value)));
   const email = typeof values.email === "string" ? storableText(values.email, 254) : null;
   const refuse = (errors: string[]) => ({

@@ -2,7 +2,7 @@ import { PostgresError } from "../../../infra/postgres/failures.ts";
 import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { checkRow, ImportMistake, ImportSuperseded, withoutHashes } from "./columns.ts";
 import type { BulkRow, Importer, RowResult } from "../../access/users/bulk/find_existing.ts";
-import { importUsers, permissionsNow } from "../../access/users/bulk/import_users.ts";
+import { importUsers, permissionsLeft } from "../../access/users/bulk/import_users.ts";
 import type { FilePlatform } from "../../files/platform.ts";
 import { openFileContent } from "../../files/service_files.ts";
 import { defineJob, type JobContext } from "../../jobs/job_type.ts";
@@ -62,7 +62,7 @@ async function runImport(begun: RunningImport, context: Context): Promise<unknow
 /** Reads the importer with their current permissions. @throws ImportMistake if they may not import */
 async function importerOf(q: Sql, o: RunningImport): Promise<Importer> {
   const { createdBy: userId, tenantId } = o;
-  const permissions = await permissionsNow(q, { ...o, userId });
+  const permissions = await permissionsLeft(q, { ...o, userId });
   if (!mayImport(permissions, tenantId)) {
     throw new ImportMistake("who started the import may no longer import users");
   }

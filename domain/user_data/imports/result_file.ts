@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../../infra/clock.ts";
 import type { Sql, Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import type { RowResult } from "../../access/users/bulk/find_existing.ts";
@@ -23,7 +24,7 @@ export async function storeResult(p: FilePlatform, o: RunningImport): Promise<st
     contentType: "text/csv",
     createdBy: o.createdBy,
     owner: { scope: RESULT_SCOPE, id: o.id },
-    keepUntil: new Date(p.clock.now().getTime() + RESULT_DAYS * 86_400_000),
+    keepUntil: new Date(p.clock.now().getTime() + RESULT_DAYS * DAY_MS),
   }, ReadableStream.from(lines(p.sql, o.id)).pipeThrough(new TextEncoderStream()));
   return fileId;
 }
@@ -71,11 +72,6 @@ export async function finishImport(tx: Tx, o: EndingImport, ending: ImportEnding
     where id = ${o.id} and status in ('Queued', 'Running') returning created, updated, unchanged, failed`;
   if (!finished) return;
   await tx`delete from user_import_rows where import_id = ${o.id}`;
-  await recordAudit(
-    tx,
-    importActor(o),
-    ending.status === "Completed" ? "userImport.complete" : "userImport.fail",
-    o.id,
-    { after: { ...finished, resultFileId, error } },
-  );
+  const action = ending.status === "Completed" ? "userImport.complete" : "userImport.fail";
+  await recordAudit(tx, importActor(o), action, o.id, { after: { ...finished, resultFileId, error } });
 }

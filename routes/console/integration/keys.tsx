@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../../infra/clock.ts";
 import type { Child } from "hono/jsx";
 import { MAX_LIFE_DAYS, MAX_OVERLAP_SECONDS } from "../../../domain/access/keys/key_record.ts";
 import { Fields, formView } from "../components/fields.tsx";
@@ -230,7 +231,6 @@ const newKeyPage = (kind: KeyKind) =>
     ),
   });
 
-const DAY_MS = 86_400_000;
 const VALID_DAYS = [30, 90, 365];
 
 function expiryOf({ now }: Visit, form: FormData): string | null {

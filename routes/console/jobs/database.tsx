@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../../infra/clock.ts";
 import { dataTable } from "../components/table.tsx";
 import { list } from "../components/list.tsx";
 import { Card } from "../components/notice.tsx";
@@ -135,7 +136,7 @@ export const databasePage: ConsolePage = {
                   head: t.full,
                   align: "end",
                   cell: ({ fullInDays }) =>
-                    fullInDays === null ? <span class="muted">–</span> : duration(v, fullInDays * 86_400_000),
+                    fullInDays === null ? <span class="muted">–</span> : duration(v, fullInDays * DAY_MS),
                 },
               ])}
             </Card>

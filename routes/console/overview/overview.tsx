@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS } from "../../../infra/clock.ts";
 import { AuditSentence } from "../components/audit_sentence.tsx";
 import { TimeBars } from "../components/charts.tsx";
 import { localOf } from "../components/date_inputs.ts";
@@ -269,7 +270,7 @@ async function readInfected(v: Visit): Promise<Waiting[]> {
 }
 
 const SHOWN = 8;
-const WINDOW_MS = { hour: 3_600_000, day: 86_400_000 };
+const WINDOW_MS = { hour: HOUR_MS, day: DAY_MS };
 type Window = keyof typeof WINDOW_MS;
 
 interface RecentChanges {

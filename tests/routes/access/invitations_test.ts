@@ -299,7 +299,7 @@ Deno.test("an invitation gives nothing once its inviter lost a permission of its
   assert.equal((await accept(newest)).status, 200);
 });
 
-Deno.test("an invitation gives nothing once its inviter is deactivated, deleted, unlinked or revoked, or may no longer invite", async () => {
+Deno.test("an invitation gives nothing once its inviter is deactivated, deleted, unlinked, revoked or expired, or may no longer invite", async () => {
   const owner = await t.actor({ permissions: ADMIN });
   const tenantId = owner.tenantId!;
   const ends: Record<string, (inviter: Actor) => Promise<unknown>> = {
@@ -323,6 +323,9 @@ Deno.test("an invitation gives nothing once its inviter is deactivated, deleted,
   const program = { userId: account.id, tenantId };
   assert.equal((await accept(await give(program))).status, 200);
   const token = await give(program);
+  await sql`update service_accounts set expires_at = now() where id = ${account.id}`;
+  refused(await accept(token), 403, "INVITATION_INVITER_FORBIDDEN");
+  await sql`update service_accounts set expires_at = null where id = ${account.id}`;
   await t.systemAdmin.delete(`/api/v1/service-accounts/${account.id}`);
   refused(await accept(token), 403, "INVITATION_INVITER_FORBIDDEN");
 });

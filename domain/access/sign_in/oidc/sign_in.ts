@@ -45,11 +45,8 @@ export async function startOpenIdSignIn(p: AccessPlatform, o: FlowRequest): Prom
   const provider = configured ?? tenantClient(p, row as ProviderRow);
   const [state, nonce, codeVerifier, browserSecret] = [newSecret(), newSecret(), newSecret(), newSecret()];
   const redirectUri = callbackUrl(p, provider.name);
-  const location = await callProvider(
-    p,
-    provider,
-    (openId) => openId.authorizationUrl({ state, nonce, codeVerifier, redirectUri }),
-  );
+  const asked = { state, nonce, codeVerifier, redirectUri };
+  const location = await callProvider(p, provider, (openId) => openId.authorizationUrl(asked));
   const request = { ...o, provider: provider.name, test: row ? o.test : null };
   await storeFlow(p, request, row, { state, browserSecret, nonce, codeVerifier });
   return { location: location.href, state, browserSecret };
@@ -83,11 +80,9 @@ export async function finishOpenIdSignIn(p: AccessPlatform, o: Callback): Promis
   if (row) {
     return await finishProviderSignIn(p, o, flow, async () => {
       const client = tenantClient(p, row);
-      return await callProvider(
-        p,
-        client,
-        async (openId) => asserted(row, await openId.identify(callback, binding)),
-      );
+      const identify = async (openId: OpenIdProvider) =>
+        asserted(row, await openId.identify(callback, binding));
+      return await callProvider(p, client, identify);
     });
   }
   if (!configured) throw unknownProvider(o.provider);

@@ -6,13 +6,14 @@ import { readSamlCertificate, readSamlMetadata, SamlRefused } from "../../../../
 import { recordAudit } from "../../../audit/audit.ts";
 import { type FieldErrors, invalid, problem } from "../../../problems/problem.ts";
 import type { TenantCaller } from "../../../rights/caller.ts";
+import { definedMembers } from "../../../shared/defined_members.ts";
 import { newId } from "../../../shared/ids.ts";
 import { countRows } from "../../../shared/lists.ts";
 import { enumName, requiredName, requiredText, uuid } from "../../../shared/shapes.ts";
 import { requireVersion } from "../../../shared/version.ts";
 import { tellClients } from "../../access_changes.ts";
 import type { AccessPlatform } from "../../platform.ts";
-import { permissionsOfRoles, requireMayAssignRoles } from "../../roles/escalation.ts";
+import { requireMayAssignRoles, requireWithinTenant } from "../../roles/escalation.ts";
 import { lockLinkTargets, requireOwnTargets } from "../../users/link_targets.ts";
 import {
   ClaimNames,
@@ -257,17 +258,12 @@ async function changed(
     throw invalid(Object.fromEntries(foreign.map((name) => [name, [`a provider of kind ${kind} has none`]])));
   }
   if (given.clientSecret) requireOidc(before);
-  const { issuer, clientId, entityId, signInUrl, certificates } = before.connection;
-  const connection: Connection = {
-    issuer: given.issuer === undefined ? issuer : given.issuer,
-    clientId: given.clientId === undefined ? clientId : given.clientId,
-    entityId: given.entityId === undefined ? entityId : given.entityId,
-    signInUrl: given.signInUrl === undefined ? signInUrl : given.signInUrl,
-    certificates: given.certificates ?? certificates,
-  };
+  const { issuer, clientId, entityId, signInUrl, certificates } = given;
+  const sent = definedMembers({ issuer, clientId, entityId, signInUrl, certificates });
+  const connection: Connection = { ...before.connection, ...sent };
+  requireAddresses(p, connection);
   const { name = before.name, claims = before.claims, createsUsers = before.createsUsers } = given;
   const { roleId = before.roleId, satisfiesSecondFactor = before.satisfiesSecondFactor } = given;
-  requireAddresses(p, connection);
   return { kind, name, connection, claims, createsUsers, roleId, satisfiesSecondFactor };
 }
 
@@ -319,14 +315,7 @@ async function requireMayDecide(
   requireOwnTargets(await lockLinkTargets(tx, [own]), own);
   const groups = claims.groups === null ? [] : await readGroupRoles(tx, tenantId);
   await requireMayAssignRoles(tx, caller, [...own.roleIds, ...groups.map(({ id }) => id)]);
-  const beyond = (await permissionsOfRoles(tx, own.roleIds)).filter(({ reach }) => reach === "Platform");
-  if (beyond.length === 0) return;
-  throw problem(
-    "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
-    `Role ${roleId} cannot be given at a sign-in: it has platform reach by ${
-      beyond.map(({ code }) => code).join(", ")
-    }.`,
-  );
+  await requireWithinTenant(tx, own.roleIds, "at a sign-in");
 }
 
 /** The members of a provider that its audit rows have. */

@@ -3,9 +3,17 @@ import { isPublicDomain } from "../../../../infra/mail/mail_address.ts";
 import { type Sql, transact, type Tx } from "../../../../infra/postgres/postgres.ts";
 import { type Actor, recordAudit } from "../../../audit/audit.ts";
 import { maintenanceJob } from "../../../jobs/maintenance.ts";
-import { newDnsValue } from "../../../looks/senders/change.ts";
-import { countProof, lockSenders } from "../../../looks/senders/proofs.ts";
-import { type Finding, MAX_MISSES, searchRecord } from "../../../looks/senders/verify.ts";
+import {
+  countProof,
+  type Finding,
+  lockSenders,
+  MAX_MISSES,
+  newDnsValue,
+  recordError,
+  searchRecord,
+  takeDue,
+  verifiedInterval,
+} from "../../../looks/senders/proofs.ts";
 import { invalid, problem } from "../../../problems/problem.ts";
 import type { TenantCaller } from "../../../rights/caller.ts";
 import { newId } from "../../../shared/ids.ts";
@@ -40,11 +48,11 @@ export const listDomains = (
   tenantId: string,
   page: PageRequest,
 ): Promise<PagedResult<SignInDomain>> =>
-  readPage(
-    q,
-    { columns: columns(q), from: q`sign_in_domains where tenant_id = ${tenantId}`, order: q`order by id` },
-    page,
-  );
+  readPage(q, {
+    columns: columns(q),
+    from: q`sign_in_domains where tenant_id = ${tenantId}`,
+    order: q`order by id`,
+  }, page);
 
 async function readDomain(q: Sql, tenantId: string, id: string, lock = q``): Promise<SignInDomain> {
   const [row] = await q<SignInDomain[]>`
@@ -127,11 +135,10 @@ async function settleCheck(tx: Tx, id: string, finding: Finding, actor: Actor): 
   const misses = finding === "Found" ? 0 : row.misses + (finding === "Missing" && actor === null ? 1 : 0);
   const after = finding === "Found" ? "Verified" : misses >= MAX_MISSES ? "Failed" : status;
   await tx`update sign_in_domains set status = ${after}, misses = ${after === "Failed" ? 0 : misses},
-      checked_at = now(), last_error = ${errorOf(row, finding)},
+      checked_at = now(), last_error = ${finding === "Found" ? null : recordError(recordOf(row), finding)},
       verified_at = case when ${after} = 'Verified' and status <> 'Verified' then now() else verified_at end,
-      next_check_at = case when ${after} = 'Verified' then now() + ${
-    finding === "Unknown" ? "1 hour" : "1 day"
-  }::text::interval end
+      next_check_at = case when ${after} = 'Verified'
+        then now() + ${verifiedInterval(finding)}::text::interval end
     where id = ${id}`;
   if (after === status) return;
   await recordAudit(tx, actor, `sign-in-domain.${after === "Verified" ? "verify" : "fail"}`, id, {
@@ -140,13 +147,6 @@ async function settleCheck(tx: Tx, id: string, finding: Finding, actor: Actor): 
     after: { name: row.name, status: after },
   });
 }
-
-const errorOf = ({ dnsName, dnsValue }: SignInDomain, finding: Finding): string | null =>
-  finding === "Found"
-    ? null
-    : finding === "Unknown"
-    ? `The name server did not answer for ${dnsName}.`
-    : `The TXT record ${dnsName} with the value ${dnsValue} was not found.`;
 
 /** Checks verified domains daily, one after the other in the whole service. */
 export const checkDomainsJob = maintenanceJob<AccessPlatform>({
@@ -158,12 +158,7 @@ export const checkDomainsJob = maintenanceJob<AccessPlatform>({
 
 /** Checks the domain that has been due longest. @returns 0 if none is due */
 export async function checkDueDomain(p: AccessPlatform): Promise<number> {
-  // if the process dies during the check, it is due again ten minutes later
-  const [due] = await p.sql<SignInDomain[]>`
-    update sign_in_domains set next_check_at = now() + interval '10 minutes'
-    where id = (select id from sign_in_domains where next_check_at <= now()
-      order by next_check_at limit 1 for update skip locked)
-    returning ${columns(p.sql)}`;
+  const due = await takeDue<SignInDomain>(p.sql, "sign_in_domains", columns(p.sql));
   if (!due) return 0;
   const finding = await searchRecord(p, recordOf(due));
   await transact(p.sql, (tx) => settleCheck(tx, due.id, finding, null));

@@ -80,21 +80,7 @@ export function requireComplete({ kind, connection }: Pick<ProviderRow, "kind" |
 }
 
 /** A stored provider. Its client secret is encrypted. */
-export interface ProviderRow extends
-  Pick<
-    SignInProvider,
-    | "id"
-    | "kind"
-    | "name"
-    | "isEnabled"
-    | "claims"
-    | "createsUsers"
-    | "roleId"
-    | "satisfiesSecondFactor"
-    | "lastSignInAt"
-    | "createdAt"
-    | "updatedAt"
-  > {
+export interface ProviderRow extends Omit<SignInProvider, keyof Connection | "hasClientSecret" | "service"> {
   tenantId: string;
   connection: Connection;
   clientSecret: string | null;
@@ -137,11 +123,8 @@ export async function listProviders(
   page: PageRequest,
 ): Promise<PagedResult<SignInProvider>> {
   const from = q`sign_in_providers where tenant_id = ${tenantId}`;
-  const { items, ...rest } = await readPage<ProviderRow>(
-    q,
-    { columns: columns(q), from, order: q`order by id` },
-    page,
-  );
+  const list = { columns: columns(q), from, order: q`order by id` };
+  const { items, ...rest } = await readPage<ProviderRow>(q, list, page);
   return { items: items.map((row) => shownProvider(p, row)), ...rest };
 }
 

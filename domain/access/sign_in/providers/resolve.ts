@@ -4,13 +4,12 @@ import type { Tx } from "../../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../../audit/audit.ts";
 import { type Problem, problem } from "../../../problems/problem.ts";
 import { cutText } from "../../../shared/cut_text.ts";
-import { userAccessChanged } from "../../access_changes.ts";
 import { markEmailVerified } from "../../account/proved_owner.ts";
 import type { AccessPlatform, Trace } from "../../platform.ts";
 import { permissionsOfRoles } from "../../roles/escalation.ts";
 import { lastAdminRole } from "../../roles/last_admins.ts";
 import { lockLinks, lockLinkTargets, requireTargets } from "../../users/link_targets.ts";
-import { insertLinkRoles, linkUserToTenant } from "../../users/links.ts";
+import { changeHeldRoles, linkUserToTenant, readHeldRoles } from "../../users/links.ts";
 import { createMailedUser } from "../../users/user_create.ts";
 import { lockUser } from "../../users/user_details.ts";
 import { isVerifiedDomain } from "./domains.ts";
@@ -124,7 +123,7 @@ async function addUser(
   await requireGivable(tx, tenantId, roleIds);
   if (presentId !== null) {
     const link = { tenantId, roleIds, isDefault: false, isActive: true };
-    await linkUserToTenant({ ...p, sql: tx }, null, presentId, link, () => Promise.resolve());
+    await linkUserToTenant({ ...p, sql: tx }, null, presentId, link);
     return presentId;
   }
   const id = await createMailedUser(p, tx, {
@@ -193,25 +192,14 @@ async function setMappedRoles(
   const kept = await lastAdminRole(tx, tenantId, userId);
   const taken = due.filter((id) => id !== kept);
   if (!hasChange({ given, taken })) return;
-  await tx`delete from user_tenant_roles
-    where user_id = ${userId} and tenant_id = ${tenantId} and role_id = any(${taken}::uuid[])`;
-  await insertLinkRoles(tx, userId, [{ tenantId, roleIds: given }]);
-  await tx`update users set version = version + 1, updated_at = now() where id = ${userId}`;
-  await userAccessChanged(p, tx, userId, [tenantId]);
-  const after = [...held.filter((id) => !taken.includes(id)), ...given].sort();
-  await recordAudit(tx, { userId, tenantId, ...trace }, "user.set-roles", userId, {
-    before: { roleIds: held },
-    after: { roleIds: after },
-  });
+  await changeHeldRoles(p, tx, { userId, tenantId, ...trace }, { userId, tenantId, held, given, taken });
 }
 
 const hasChange = ({ given, taken }: { given: string[]; taken: string[] }): boolean =>
   given.length + taken.length > 0;
 
 async function compareRoles(tx: Tx, provider: ProviderRow, userId: string, { all, wanted }: MappedRoles) {
-  const rows = await tx<{ roleId: string }[]>`select role_id from user_tenant_roles
-    where user_id = ${userId} and tenant_id = ${provider.tenantId} order by role_id`;
-  const held = rows.map(({ roleId }) => roleId);
+  const held = await readHeldRoles(tx, userId, provider.tenantId);
   const given = wanted.filter((id) => !held.includes(id));
   const taken = held.filter((id) => all.includes(id) && !wanted.includes(id) && id !== provider.roleId);
   return { held, given, taken };

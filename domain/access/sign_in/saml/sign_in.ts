@@ -70,11 +70,8 @@ export async function acceptSamlAnswer(
   });
   const requestId = answer.inResponseTo;
   if (requestId === null) {
-    throw refused(
-      p,
-      row.id,
-      "expected the answer to a sign-in that was started here; found one that was not",
-    );
+    const reason = "expected the answer to a sign-in that was started here; found one that was not";
+    throw refused(p, row.id, reason);
   }
   const state = requestId.slice(1);
   const isOpen = p.sql`state_hash = ${digest(state)} and provider_id = ${row.id} and expires_at > now()`;
@@ -102,9 +99,8 @@ export async function acceptSamlAnswer(
   const kept = await p.sql`
     with used as (
       insert into sign_in_assertions (provider_id, id_hash, expires_at)
-      values (${row.id}, ${
-    digest(verified.assertionId)
-  }, ${verified.expiresAt}) on conflict do nothing returning 1
+      values (${row.id}, ${digest(verified.assertionId)}, ${verified.expiresAt})
+      on conflict do nothing returning 1
     )
     update oidc_flows set identity = ${identity}::text::jsonb where ${isOpen} and exists (select from used)`;
   if (kept.count === 0) throw badState();

@@ -74,12 +74,8 @@ export function decide(
       plan.results.push({ row: row.row, email: planned.email, outcome, errors: warnings });
     } catch (refusal) {
       if (!(refusal instanceof RowRefused)) throw refusal;
-      plan.results.push({
-        row: row.row,
-        email: row.email ?? null,
-        outcome: "Failed",
-        errors: [refusal.message],
-      });
+      const { row: number, email = null } = row;
+      plan.results.push({ row: number, email, outcome: "Failed", errors: [refusal.message] });
     }
   }
   return plan;
@@ -197,10 +193,7 @@ function requireMayGrant(
   );
 }
 
-function profileOf(
-  user: FoundUser | null,
-  row: BulkRow,
-): { profile: Profile; before: Partial<Profile> } {
+function profileOf(user: FoundUser | null, row: BulkRow): { profile: Profile; before: Partial<Profile> } {
   const former: Profile = user ??
     { firstName: "", lastName: "", phoneNumber: null, isActive: true, metadata: {} };
   const profile = {
@@ -228,10 +221,9 @@ function requireMayChange(
   const changes = Object.keys(before);
   const isElsewhere = user.links.some((link) => link.isActive && link.tenantId !== tenant.id);
   if (changes.length > 0 && isElsewhere && !changesAllUsers(importer)) {
+    const names = changes.join(", ");
     throw new RowRefused(
-      `CROSS_TENANT_FORBIDDEN: the user is active in other tenants; changing ${
-        changes.join(", ")
-      } needs manage:all-users`,
+      `CROSS_TENANT_FORBIDDEN: the user is active in other tenants; changing ${names} needs manage:all-users`,
     );
   }
   const deactivates = before.isActive === true && !profile.isActive;

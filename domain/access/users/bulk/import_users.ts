@@ -7,7 +7,7 @@ import { writeUsers } from "./write_users.ts";
 import { mailKey } from "../../../../infra/mail/mail_address.ts";
 import { PLATFORM_REACH } from "../../../rights/catalog.ts";
 import { permissionCodes } from "../../../rights/held_permissions.ts";
-import { loadPermissionsIn } from "../../../rights/key_rights.ts";
+import { permissionsNow } from "../../../rights/key_rights.ts";
 
 /**
  * Creates and changes the users of many rows in one transaction, with a fixed number of statements. Rows that break a
@@ -67,11 +67,9 @@ export interface Requester {
  * after the request; a key or service account gets none. The result is empty if the user, the key or the service account is
  * not active: an import must not act for a requester who has lost access.
  */
-export async function permissionsNow(q: Sql, o: Requester): Promise<ReadonlySet<string>> {
+export async function permissionsLeft(q: Sql, o: Requester): Promise<ReadonlySet<string>> {
   if (o.isServiceAccount) {
-    const live = await q`select from service_accounts where id = ${o.userId} and revoked_at is null`;
-    const held = live.length > 0 ? await loadPermissionsIn(q, o.userId, o.actingTenantId) : null;
-    return new Set(o.permissions.filter((code) => held?.permissions.has(code)));
+    return new Set(o.permissions).intersection(await permissionsNow(q, o.userId, o.actingTenantId));
   }
   const [row] = await q<{ codes: string[]; isLive: boolean }[]>`
     select array(${permissionCodes(q, o.userId, o.actingTenantId)}) as codes,

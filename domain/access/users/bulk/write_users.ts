@@ -25,15 +25,10 @@ export async function writeUsers(
   await updateLinks(tx, users.filter(({ isNewLink }) => !isNewLink));
   await changeRoles(tx, users);
   const changedRights = users.filter((user) => user.created === null && hasOtherRights(user));
-  await usersAccessChanged(
-    p,
-    tx,
-    changedRights.map(({ userId, tenantId, before }) => ({
-      userId,
-      tenantIds: [tenantId],
-      everywhere: before.isActive !== undefined,
-    })),
-  );
+  const changes = changedRights.map(({ userId, tenantId, before }) => {
+    return { userId, tenantIds: [tenantId], everywhere: before.isActive !== undefined };
+  });
+  await usersAccessChanged(p, tx, changes);
   const { userId, apiKeyId, actedBy, traceId, tenantId, ip = null } = importer;
   const actor = { userId, apiKeyId, actedBy, traceId, tenantId, ip };
   await Promise.all([ // the database writes the audit rows while the events are prepared
@@ -99,9 +94,8 @@ async function updateLinks(tx: Tx, users: PlannedUser[]): Promise<void> {
   if (rows.length === 0) return;
   await tx`
     update user_tenants l set external_id = x."externalId"
-    from json_to_recordset(${
-    asJson(rows)
-  }::text::json) as x ("userId" uuid, "tenantId" uuid, "externalId" text)
+    from json_to_recordset(${asJson(rows)}::text::json)
+      as x ("userId" uuid, "tenantId" uuid, "externalId" text)
     where l.user_id = x."userId" and l.tenant_id = x."tenantId"`;
 }
 
@@ -114,18 +108,16 @@ async function changeRoles(tx: Tx, users: PlannedUser[]): Promise<void> {
   if (taken.length > 0) {
     await tx`
       delete from user_tenant_roles r
-      using json_to_recordset(${
-      asJson(taken)
-    }::text::json) as x ("userId" uuid, "tenantId" uuid, "roleId" uuid)
+      using json_to_recordset(${asJson(taken)}::text::json)
+        as x ("userId" uuid, "tenantId" uuid, "roleId" uuid)
       where r.user_id = x."userId" and r.tenant_id = x."tenantId" and r.role_id = x."roleId"`;
   }
   if (given.length > 0) {
     await tx`
       insert into user_tenant_roles (user_id, tenant_id, role_id)
       select "userId", "tenantId", "roleId"
-      from json_to_recordset(${
-      asJson(given)
-    }::text::json) as x ("userId" uuid, "tenantId" uuid, "roleId" uuid)
+      from json_to_recordset(${asJson(given)}::text::json)
+        as x ("userId" uuid, "tenantId" uuid, "roleId" uuid)
       on conflict do nothing`;
   }
 }
@@ -161,12 +153,8 @@ function eventsOf(user: PlannedUser): NewEvent[] {
     events.push({ type: "user.linked", tenantId, data: { userId, isActive: true, roleIds: given } });
   }
   if (changed.length > 0) {
-    const update = (tenantId: string): NewEvent => ({
-      type: "user.updated",
-      tenantId,
-      data: { ...data, changed },
-    });
-    events.push(...user.tenantIds.map(update));
+    const updated = { type: "user.updated", data: { ...data, changed } } as const;
+    events.push(...user.tenantIds.map((tenantId) => ({ ...updated, tenantId })));
   }
   return events;
 }

@@ -1,3 +1,4 @@
+import { DAY_MS } from "../../../../infra/clock.ts";
 import { Buffer } from "node:buffer";
 import { type ColumnType, isoInstant } from "../../columns.ts";
 import type { RowBatch } from "../../row_batch.ts";
@@ -6,7 +7,6 @@ import { STYLE } from "./styles.ts";
 
 /** Spreadsheet programs round numbers with more digits, so those are written as text. */
 const EXACT_DIGITS = 15;
-export const DAY_MS = 86_400_000;
 /** Digits of a time of day: a tenth of a microsecond. */
 const TIME_DIGITS = 12;
 const TIME_UNITS = 10 ** TIME_DIGITS;

@@ -1,9 +1,10 @@
+import { DAY_MS } from "../../../../infra/clock.ts";
 import { cutText } from "../../../shared/cut_text.ts";
 import { type Column, type ColumnType, stableText } from "../../columns.ts";
 import type { BetweenLine, DocumentTable, ReportDocument, TableSections, TotalLine } from "../../document.ts";
 import type { Total } from "../../exact_total.ts";
 import type { Row, RowBatch } from "../../row_batch.ts";
-import { CellBytes, DAY_MS, EPOCH_DAY, FIRST_SAFE_DAY, isExactNumber } from "./cell_bytes.ts";
+import { CellBytes, EPOCH_DAY, FIRST_SAFE_DAY, isExactNumber } from "./cell_bytes.ts";
 import { columnLetters, OFFICE, SHEETML, textCell, XML_HEAD, xmlText } from "./xml.ts";
 import { logoHeight } from "./charts.ts";
 import { STYLE } from "./styles.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { FileStatus } from "../../../../domain/files/file.ts";
-import { permissionsNow } from "../../../../domain/access/users/bulk/import_users.ts";
+import { permissionsLeft } from "../../../../domain/access/users/bulk/import_users.ts";
 import { has, pluck } from "../../../support/answers.ts";
 import { type Actor, setupShared } from "../../../support/setup.ts";
 import { auditOf, isSignedIn, refused } from "../answers.ts";
@@ -206,13 +206,23 @@ Deno.test("an import changes neither the importer's activity nor a user whose pl
 Deno.test("an import uses rights within the tenant that its maker got since, and no platform reach", async () => {
   const now = ({ userId, tenantId: actingTenantId }: Actor, permissions: string[] = []) => {
     const ofUser = { userId, apiKeyId: null, isServiceAccount: false };
-    return permissionsNow(sql, { ...ofUser, actingTenantId, permissions });
+    return permissionsLeft(sql, { ...ofUser, actingTenantId, permissions });
   };
   const admin = await t.actor({ role: "Admin" });
   assert.deepEqual([...await now(admin)].toSorted(), [...await now(admin, ["read:users"])].toSorted());
   assert.ok((await now(admin)).has("update:users"));
   assert.ok(!(await now(t.systemAdmin)).has("admin:system"));
   assert.ok((await now(t.systemAdmin, ["admin:system"])).has("admin:system"));
+});
+
+Deno.test("an import of a service account has none of its rights once the account has expired", async () => {
+  const importer = { name: "Importer", permissions: ["create:users"], tenants: [tenantId] };
+  const { body: account } = await t.systemAdmin.post("/api/v1/service-accounts", importer);
+  const requester = { userId: account.id, apiKeyId: null, isServiceAccount: true, actingTenantId: tenantId };
+  const left = async () => [...await permissionsLeft(sql, { ...requester, permissions: ["create:users"] })];
+  assert.deepEqual(await left(), ["create:users"]);
+  await sql`update service_accounts set expires_at = now() where id = ${account.id}`;
+  assert.deepEqual(await left(), []);
 });
 
 Deno.test("an import by who can give platform reach needs a recent sign-in of users with a second factor", async () => {
