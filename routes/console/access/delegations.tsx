@@ -24,13 +24,11 @@ const bodyOf = (form: FormData) => ({
 export function delegationFields(f: Fields) {
   const t = delegationTexts[f.v.locale];
   const minutes = ["15", "30", "60"].map((value) => ({ value, label: t.minutesOf(value) }));
-  return (
-    <>
-      {f.text("reason", t.reason, { hint: t.reasonHint, required: true })}
-      {f.select("minutes", t.minutes, minutes)}
-      {f.check("mayWrite", t.mayWrite)}
-    </>
-  );
+  return [
+    f.text("reason", t.reason, { hint: t.reasonHint, required: true }),
+    f.select("minutes", t.minutes, minutes),
+    f.check("mayWrite", t.mayWrite),
+  ];
 }
 
 /** The browser acts by a delegation that was opened; one that waits for the user's consent is shown in the list. */
@@ -120,13 +118,11 @@ function listPage(v: Visit) {
       { head: t.reason, cell: ({ reason }) => reason, wideOnly: true },
       { head: t.status, cell: ({ status }) => t[status] },
       timeColumn<Delegation>(v, t.created, "createdAt"),
-      actionsColumn(v, ({ id, actorId, status }) => (
-        <>
-          {actorId === v.viewer.userId && (status === "Allowed" || status === "Open") &&
-            actionButton(v, `delegations/${id}/open`, t.begin)}
-          {status === "Open" && actionButton(v, `delegations/${id}/end`, t.end)}
-        </>
-      )),
+      actionsColumn(v, ({ id, actorId, status }) => [
+        actorId === v.viewer.userId && (status === "Allowed" || status === "Open") &&
+        actionButton(v, `delegations/${id}/open`, t.begin),
+        status === "Open" && actionButton(v, `delegations/${id}/end`, t.end),
+      ]),
     ],
   });
 }

@@ -125,59 +125,57 @@ export async function explainPage(v: Visit): Promise<View> {
     : null;
   return {
     title: t.title,
-    body: (
-      <>
-        <Card>
-          <p class="muted">{t.intro}</p>
-          <form class="filters" method="get" action="explain-access">
-            <TextField
-              label={t.user}
-              name="user"
-              type="search"
-              value={user?.email ?? asked.user}
-              placeholder={t.userHint}
-              required
-            />
-            <TextField
-              label={t.permission}
-              name="permission"
-              value={permission ?? asked.permission}
-              placeholder={t.permissionHint}
-              suggestions={features.map(({ code, description }) => ({
-                value: code,
-                label: description ?? code,
-              }))}
-              maxlength={200}
-              required
-            />
-            {everywhere && input}
-            <button type="submit" class="button primary">{t.ask}</button>
-          </form>
+    body: [
+      <Card>
+        <p class="muted">{t.intro}</p>
+        <form class="filters" method="get" action="explain-access">
+          <TextField
+            label={t.user}
+            name="user"
+            type="search"
+            value={user?.email ?? asked.user}
+            placeholder={t.userHint}
+            required
+          />
+          <TextField
+            label={t.permission}
+            name="permission"
+            value={permission ?? asked.permission}
+            placeholder={t.permissionHint}
+            suggestions={features.map(({ code, description }) => ({
+              value: code,
+              label: description ?? code,
+            }))}
+            maxlength={200}
+            required
+          />
+          {everywhere && input}
+          <button type="submit" class="button primary">{t.ask}</button>
+        </form>
+      </Card>,
+      found?.length === 0 && <Empty icon="search" title={t.noUser} />,
+      found && found.length > 1 && (
+        <Card title={t.whichUser}>
+          {bulletList(found, ({ id, email, firstName, lastName }) => (
+            <>
+              <a href={addressFor({ userId: id, permission: asked.permission })}>{email}</a>{" "}
+              <span class="muted">{`${firstName} ${lastName}`.trim()}</span>
+            </>
+          ), { label: t.whichUserCaption })}
         </Card>
-        {found?.length === 0 && <Empty icon="search" title={t.noUser} />}
-        {found && found.length > 1 && (
-          <Card title={t.whichUser}>
-            {bulletList(found, ({ id, email, firstName, lastName }) => (
-              <>
-                <a href={addressFor({ userId: id, permission: asked.permission })}>{email}</a>{" "}
-                <span class="muted">{`${firstName} ${lastName}`.trim()}</span>
-              </>
-            ), { label: t.whichUserCaption })}
-          </Card>
-        )}
-        {user && meant.length > 1 && (
-          <Card title={t.whichPermission}>
-            {bulletList(meant, ({ code, description }) => (
-              <>
-                <a href={addressFor({ userId: user.id, permission: code })}>{description ?? code}</a>{" "}
-                <code>{code}</code>
-              </>
-            ), { label: t.whichPermission })}
-          </Card>
-        )}
-        {explanation && <Explanation v={v} explanation={explanation} />}
-      </>
-    ),
+      ),
+      user && meant.length > 1 && (
+        <Card title={t.whichPermission}>
+          {bulletList(meant, ({ code, description }) => (
+            <>
+              <a href={addressFor({ userId: user.id, permission: code })}>{description ?? code}</a>{" "}
+              <code>{code}</code>
+            </>
+          ), { label: t.whichPermission })}
+        </Card>
+      ),
+      explanation && <Explanation v={v} explanation={explanation} />,
+    ],
   };
 }
 
@@ -300,14 +298,12 @@ function GrantingRoles({ v, explanation }: { v: Visit; explanation: Answer<"expl
     >
       {grantingRoles.length === 0
         ? <p class="muted">{t.noRoleGrants}</p>
-        : bulletList(grantingRoles, (grant) => (
-          <>
-            <RoleName v={v} grant={grant} />
-            {grant.permission !== permission && (
-              <span class="muted">{` (${grant.permission}, ${t.coversAll})`}</span>
-            )}
-          </>
-        ), { look: "bare-list", label: t.wouldGrant })}
+        : bulletList(grantingRoles, (grant) => [
+          <RoleName v={v} grant={grant} />,
+          grant.permission !== permission && (
+            <span class="muted">{` (${grant.permission}, ${t.coversAll})`}</span>
+          ),
+        ], { look: "bare-list", label: t.wouldGrant })}
     </Card>
   );
 }

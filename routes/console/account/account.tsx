@@ -140,94 +140,91 @@ async function accountView(v: Visit, sent: Sent | null): Promise<View> {
   const password = new Fields(v, sentAs("password"), "changePassword");
   return {
     title: t.account,
-    body: (
-      <>
-        {v.boundTo !== null && <Notice tone="info">{t.signedInByCompany}</Notice>}
-        <div class="grid-2">
-          {formCard(profile, "profile", [t.profile, t.save], [
-            <div class="pair">
-              {profile.text("firstName", t.firstName)}
-              {profile.text("lastName", t.lastName)}
-            </div>,
-            profile.text("phoneNumber", t.phone, { type: "tel" }),
-          ])}
-          {v.boundTo === null && formCard(password, "password", [t.changePassword], [
-            password.text("currentPassword", t.currentPassword, {
-              type: "password",
-              autocomplete: "current-password",
-              required: true,
-            }),
-            password.text("newPassword", t.newPassword, {
-              type: "password",
-              autocomplete: "new-password",
-              hint: t.passwordHint,
-              required: true,
-            }),
-          ])}
-        </div>
-        {v.boundTo === null && formCard(
-          email,
-          "email",
-          [t.changeEmail],
+    body: [
+      v.boundTo !== null && <Notice tone="info">{t.signedInByCompany}</Notice>,
+      <div class="grid-2">
+        {formCard(profile, "profile", [t.profile, t.save], [
           <div class="pair">
-            {email.text("newEmail", t.newEmail, {
-              type: "email",
-              autocomplete: "email",
-              hint: t.emailHint,
-              required: true,
-            })}
-            {email.text("password", t.password, {
-              type: "password",
-              autocomplete: "current-password",
-              required: true,
-            })}
+            {profile.text("firstName", t.firstName)}
+            {profile.text("lastName", t.lastName)}
           </div>,
-          <p>{user.email}</p>,
-        )}
-        {v.boundTo === null && (
-          <Card title={factorTexts[v.locale].security}>
-            <a href="account/security">{factorTexts[v.locale].securityHint}</a>
-          </Card>
-        )}
-        {isOpen(v, "inbox") && (
-          <Card title={preferenceTexts[v.locale].title}>
-            <a href="preferences">{preferenceTexts[v.locale].open}</a>
-          </Card>
-        )}
-        <Card title={t.sessions}>
-          {dataTable(t.sessionsCaption, sessions, null, [
-            {
-              head: t.device,
-              cell: (session) => (
-                <>
-                  {session.userAgent ?? "–"}{" "}
-                  {session.isCurrent && <Badge tone="ok">{t.currentSession}</Badge>}
-                </>
-              ),
-            },
-            { head: t.address, cell: ({ ip }) => <span class="nowrap">{ip ?? "–"}</span>, wideOnly: true },
-            timeColumn<Row<"listOwnSessions">>(v, t.started, "createdAt"),
-            actionsColumn(
-              v,
-              ({ id, isCurrent }) =>
-                !isCurrent &&
-                actionButton(v, `account/sessions/${id}`, t.endSession, {
-                  tone: "danger",
-                  confirm: t.endSessionConfirm,
-                }),
+          profile.text("phoneNumber", t.phone, { type: "tel" }),
+        ])}
+        {v.boundTo === null && formCard(password, "password", [t.changePassword], [
+          password.text("currentPassword", t.currentPassword, {
+            type: "password",
+            autocomplete: "current-password",
+            required: true,
+          }),
+          password.text("newPassword", t.newPassword, {
+            type: "password",
+            autocomplete: "new-password",
+            hint: t.passwordHint,
+            required: true,
+          }),
+        ])}
+      </div>,
+      v.boundTo === null && formCard(
+        email,
+        "email",
+        [t.changeEmail],
+        <div class="pair">
+          {email.text("newEmail", t.newEmail, {
+            type: "email",
+            autocomplete: "email",
+            hint: t.emailHint,
+            required: true,
+          })}
+          {email.text("password", t.password, {
+            type: "password",
+            autocomplete: "current-password",
+            required: true,
+          })}
+        </div>,
+        <p>{user.email}</p>,
+      ),
+      v.boundTo === null && (
+        <Card title={factorTexts[v.locale].security}>
+          <a href="account/security">{factorTexts[v.locale].securityHint}</a>
+        </Card>
+      ),
+      isOpen(v, "inbox") && (
+        <Card title={preferenceTexts[v.locale].title}>
+          <a href="preferences">{preferenceTexts[v.locale].open}</a>
+        </Card>
+      ),
+      <Card title={t.sessions}>
+        {dataTable(t.sessionsCaption, sessions, null, [
+          {
+            head: t.device,
+            cell: (session) => (
+              <>
+                {session.userAgent ?? "–"} {session.isCurrent && <Badge tone="ok">{t.currentSession}</Badge>}
+              </>
             ),
-          ])}
-        </Card>
-        {clients && <ConnectedClients v={v} clients={clients} />}
-        {delegations && <OwnDelegations v={v} delegations={delegations.items} />}
-        {v.boundTo === null && exports && <OwnData v={v} exports={exports} />}
-        <Card title={t.permissions}>
-          {permissions.length === 0
-            ? <Empty icon="permissions" title={t.noPermissions} />
-            : <Codes codes={permissions} label={t.permissionsCaption} />}
-        </Card>
-      </>
-    ),
+          },
+          { head: t.address, cell: ({ ip }) => <span class="nowrap">{ip ?? "–"}</span>, wideOnly: true },
+          timeColumn<Row<"listOwnSessions">>(v, t.started, "createdAt"),
+          actionsColumn(
+            v,
+            ({ id, isCurrent }) =>
+              !isCurrent &&
+              actionButton(v, `account/sessions/${id}`, t.endSession, {
+                tone: "danger",
+                confirm: t.endSessionConfirm,
+              }),
+          ),
+        ])}
+      </Card>,
+      clients && <ConnectedClients v={v} clients={clients} />,
+      delegations && <OwnDelegations v={v} delegations={delegations.items} />,
+      v.boundTo === null && exports && <OwnData v={v} exports={exports} />,
+      <Card title={t.permissions}>
+        {permissions.length === 0
+          ? <Empty icon="permissions" title={t.noPermissions} />
+          : <Codes codes={permissions} label={t.permissionsCaption} />}
+      </Card>,
+    ],
   };
 }
 
@@ -287,12 +284,10 @@ function OwnDelegations({ v, delegations }: { v: Visit; delegations: Delegation[
         { head: t.reason, cell: ({ reason }) => reason },
         { head: t.status, cell: ({ status }) => t[status] },
         timeColumn<Delegation>(v, t.created, "createdAt", { wideOnly: true }),
-        actionsColumn<Delegation>(v, ({ id, status }) => (
-          <>
-            {status === "Requested" && [button(id, "allow"), button(id, "refuse")]}
-            {status === "Open" && button(id, "end")}
-          </>
-        )),
+        actionsColumn<Delegation>(v, ({ id, status }) => [
+          status === "Requested" && [button(id, "allow"), button(id, "refuse")],
+          status === "Open" && button(id, "end"),
+        ]),
       ])}
     </Card>
   );

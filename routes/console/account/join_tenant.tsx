@@ -51,32 +51,30 @@ export const joinTenantPage = (p: ServicePlatform): ConsolePage =>
       const visit = new Fields(v, isVisit ? sent : null, "workInTenant", { minutes: "60" });
       return {
         title: `${t.joinTenant}: ${name}`,
-        body: (
-          <>
-            <Card title={t.joinTenant}>
-              <Notice tone="info">{t.joinHint}</Notice>
-              <Form fields={f} action={`work-in/${id}`} submit={t.joinTenant} back={cancel}>
-                <input type="hidden" name="back" value={back} />
-                <RoleChecks f={f} legend={t.joinRoles(name)} roles={await roleChoices(v, id)} />
+        body: [
+          <Card title={t.joinTenant}>
+            <Notice tone="info">{t.joinHint}</Notice>
+            <Form fields={f} action={`work-in/${id}`} submit={t.joinTenant} back={cancel}>
+              <input type="hidden" name="back" value={back} />
+              <RoleChecks f={f} legend={t.joinRoles(name)} roles={await roleChoices(v, id)} />
+            </Form>
+          </Card>,
+          may(v.viewer, "admin:system") && (
+            <Card title={delegationTexts[v.locale].workFor}>
+              <p class="muted">{delegationTexts[v.locale].workText}</p>
+              <Form
+                fields={visit}
+                action={`work-in/${id}`}
+                submit={delegationTexts[v.locale].workFor}
+                back={cancel}
+              >
+                <input type="hidden" name="do" value="visit" />
+                {delegationFields(visit)}
               </Form>
             </Card>
-            {may(v.viewer, "admin:system") && (
-              <Card title={delegationTexts[v.locale].workFor}>
-                <p class="muted">{delegationTexts[v.locale].workText}</p>
-                <Form
-                  fields={visit}
-                  action={`work-in/${id}`}
-                  submit={delegationTexts[v.locale].workFor}
-                  back={cancel}
-                >
-                  <input type="hidden" name="do" value="visit" />
-                  {delegationFields(visit)}
-                </Form>
-              </Card>
-            )}
-            <ListsOf v={v} id={id} />
-          </>
-        ),
+          ),
+          <ListsOf v={v} id={id} />,
+        ],
       };
     },
     async send(v, form) {

@@ -49,13 +49,11 @@ export const stepUpPage: ConsolePage = {
 export async function stepUpView(v: Visit, interrupted: Interrupted, refusal: Refusal | null): Promise<View> {
   const t = factorTexts[v.locale];
   const { factors, hasPassword, passkeyOptions } = await v.api.call("readStepUpChoice");
-  const kept = (
-    <>
-      <CsrfField v={v} />
-      <input type="hidden" name="to" value={interrupted.to} />
-      <input type="hidden" name="interrupted" value={interrupted.form} />
-    </>
-  );
+  const kept = [
+    <CsrfField v={v} />,
+    <input type="hidden" name="to" value={interrupted.to} />,
+    <input type="hidden" name="interrupted" value={interrupted.form} />,
+  ];
   const input = (name: string, label: string, more: Partial<Parameters<typeof TextField>[0]>) => (
     <TextField label={label} name={name} errors={refusal?.fields[name]} required {...more} />
   );
@@ -63,37 +61,35 @@ export async function stepUpView(v: Visit, interrupted: Interrupted, refusal: Re
     title: t.confirmIdentity,
     scripts: ["passkey.js"],
     status: refusal?.status ?? 200,
-    body: (
-      <>
-        <p>{t.stepUpText}</p>
-        <div class="stack">
-          <FormRefusal v={v} refusal={refusal} known={["password", "code", "recoveryCode"]} />
-          {passkeyOptions && (
-            <PasskeyForm
-              locale={v.locale}
-              kind="get"
-              action={STEP_UP}
-              options={{ json: passkeyOptions }}
-              label={t.usePasskey}
-              value="passkey"
-            >
-              {kept}
-            </PasskeyForm>
-          )}
-          <form class="card form" method="post" action={STEP_UP}>
+    body: [
+      <p>{t.stepUpText}</p>,
+      <div class="stack">
+        <FormRefusal v={v} refusal={refusal} known={["password", "code", "recoveryCode"]} />
+        {passkeyOptions && (
+          <PasskeyForm
+            locale={v.locale}
+            kind="get"
+            action={STEP_UP}
+            options={{ json: passkeyOptions }}
+            label={t.usePasskey}
+            value="passkey"
+          >
             {kept}
-            {hasPassword && input("password", accountTexts[v.locale].currentPassword, {
-              type: "password",
-              autocomplete: "current-password",
-            })}
-            {factors.includes("totp")
-              ? input("code", t.code, { autocomplete: "one-time-code", maxlength: 10 })
-              : factors.includes("recoveryCode") && input("recoveryCode", t.recoveryCode, { maxlength: 100 })}
-            <button type="submit" class="button primary" name="do" value="prove">{t.confirm}</button>
-          </form>
-        </div>
-      </>
-    ),
+          </PasskeyForm>
+        )}
+        <form class="card form" method="post" action={STEP_UP}>
+          {kept}
+          {hasPassword && input("password", accountTexts[v.locale].currentPassword, {
+            type: "password",
+            autocomplete: "current-password",
+          })}
+          {factors.includes("totp")
+            ? input("code", t.code, { autocomplete: "one-time-code", maxlength: 10 })
+            : factors.includes("recoveryCode") && input("recoveryCode", t.recoveryCode, { maxlength: 100 })}
+          <button type="submit" class="button primary" name="do" value="prove">{t.confirm}</button>
+        </form>
+      </div>,
+    ],
   };
 }
 

@@ -53,51 +53,49 @@ async function securityView(v: Visit): Promise<View> {
   const hasApp = factors.some(({ kind, confirmedAt }) => kind === "totp" && confirmedAt !== null);
   return {
     title: t.security,
-    body: (
-      <>
-        {isLimited && (
-          <Notice tone="warn" title={t.required}>
-            {hasFactor
-              ? <a href={`step-up?${new URLSearchParams({ to: at(v, PATH) })}`}>{t.requiredProve}</a>
-              : t.requiredText}
-          </Notice>
-        )}
-        {!isLimited && clientOf(v) && <GoOn v={v} />}
-        <Card title={t.factors}>
-          {dataTable(t.factors, factors, <p class="muted">{t.noFactors}</p>, [
-            {
-              head: t.name,
-              cell: ({ kind, name, confirmedAt }) => (
-                <>
-                  {kind === "totp" ? t.totp : name}{" "}
-                  {confirmedAt === null && <Badge tone="warn">{t.waiting}</Badge>}
-                </>
-              ),
-            },
-            { head: t.kind, cell: ({ kind }) => kind === "totp" ? t.totp : t.passkey, wideOnly: true },
-            timeColumn<Factor>(v, t.added, "createdAt"),
-            timeColumn<Factor>(v, t.lastUsed, "lastUsedAt"),
-            actionsColumn(
-              v,
-              ({ id, kind, name }) =>
-                deleteButton(v, `${PATH}/${id}/remove`, t.removeConfirm, {
-                  label: t.removeTitle(kind === "totp" ? t.totp : name),
-                }),
+    body: [
+      isLimited && (
+        <Notice tone="warn" title={t.required}>
+          {hasFactor
+            ? <a href={`step-up?${new URLSearchParams({ to: at(v, PATH) })}`}>{t.requiredProve}</a>
+            : t.requiredText}
+        </Notice>
+      ),
+      !isLimited && clientOf(v) && <GoOn v={v} />,
+      <Card title={t.factors}>
+        {dataTable(t.factors, factors, <p class="muted">{t.noFactors}</p>, [
+          {
+            head: t.name,
+            cell: ({ kind, name, confirmedAt }) => (
+              <>
+                {kind === "totp" ? t.totp : name}{" "}
+                {confirmedAt === null && <Badge tone="warn">{t.waiting}</Badge>}
+              </>
             ),
-          ])}
-          <div class="row">
-            {!hasApp && <StartAppButton v={v} />}
-            {buttonLink(at(v, `${PATH}/passkey`), t.addPasskey, { icon: "plus" })}
-          </div>
+          },
+          { head: t.kind, cell: ({ kind }) => kind === "totp" ? t.totp : t.passkey, wideOnly: true },
+          timeColumn<Factor>(v, t.added, "createdAt"),
+          timeColumn<Factor>(v, t.lastUsed, "lastUsedAt"),
+          actionsColumn(
+            v,
+            ({ id, kind, name }) =>
+              deleteButton(v, `${PATH}/${id}/remove`, t.removeConfirm, {
+                label: t.removeTitle(kind === "totp" ? t.totp : name),
+              }),
+          ),
+        ])}
+        <div class="row">
+          {!hasApp && <StartAppButton v={v} />}
+          {buttonLink(at(v, `${PATH}/passkey`), t.addPasskey, { icon: "plus" })}
+        </div>
+      </Card>,
+      hasFactor && (
+        <Card title={t.recoveryCodes}>
+          <p>{t.codesLeft(recoveryCodesLeft)}</p>
+          {actionButton(v, `${PATH}/recovery-codes`, t.newCodes, { confirm: t.newCodesConfirm })}
         </Card>
-        {hasFactor && (
-          <Card title={t.recoveryCodes}>
-            <p>{t.codesLeft(recoveryCodesLeft)}</p>
-            {actionButton(v, `${PATH}/recovery-codes`, t.newCodes, { confirm: t.newCodesConfirm })}
-          </Card>
-        )}
-      </>
-    ),
+      ),
+    ],
   };
 }
 
@@ -115,13 +113,11 @@ function appView(v: Visit, sent: Sent | null): View {
   return {
     title: t.addApp,
     crumbs: crumbs(v),
-    body: (
-      <>
-        <FormRefusal v={v} refusal={sent?.refusal ?? null} known={[]} />
-        <p>{t.appText}</p>
-        <StartAppButton v={v} />
-      </>
-    ),
+    body: [
+      <FormRefusal v={v} refusal={sent?.refusal ?? null} known={[]} />,
+      <p>{t.appText}</p>,
+      <StartAppButton v={v} />,
+    ],
   };
 }
 
@@ -169,34 +165,32 @@ async function passkeyView(v: Visit, sent: Sent | null): Promise<View> {
     title: t.addPasskey,
     crumbs: crumbs(v),
     scripts: ["passkey.js"],
-    body: (
-      <>
-        <p>{t.passkeyText}</p>
-        {sent?.refusal && (
-          <Notice tone="bad" title={sent.refusal.text}>
-            <span lang="en">{sent.refusal.detail}</span>
-          </Notice>
-        )}
-        <PasskeyForm
-          locale={v.locale}
-          kind="create"
-          action={at(v, `${PATH}/passkey`)}
-          options={{ json: options }}
-          label={t.createPasskey}
-          value="create"
-        >
-          <CsrfField v={v} />
-          <TextField
-            label={t.passkeyName}
-            name="name"
-            hint={t.passkeyNameHint}
-            value={t.passkey}
-            maxlength={100}
-            required
-          />
-        </PasskeyForm>
-      </>
-    ),
+    body: [
+      <p>{t.passkeyText}</p>,
+      sent?.refusal && (
+        <Notice tone="bad" title={sent.refusal.text}>
+          <span lang="en">{sent.refusal.detail}</span>
+        </Notice>
+      ),
+      <PasskeyForm
+        locale={v.locale}
+        kind="create"
+        action={at(v, `${PATH}/passkey`)}
+        options={{ json: options }}
+        label={t.createPasskey}
+        value="create"
+      >
+        <CsrfField v={v} />
+        <TextField
+          label={t.passkeyName}
+          name="name"
+          hint={t.passkeyNameHint}
+          value={t.passkey}
+          maxlength={100}
+          required
+        />
+      </PasskeyForm>,
+    ],
   };
 }
 
@@ -219,15 +213,13 @@ function codesView(v: Visit, codes: string[]): View {
   return {
     title: t.recoveryCodes,
     crumbs: crumbs(v),
-    body: (
-      <>
-        <Notice tone="warn">{t.codesOnce}</Notice>
-        <Card title={t.recoveryCodes}>
-          {bulletList(codes, (code) => <code>{code}</code>, { look: "plain" })}
-        </Card>
-        <GoOn v={v} />
-      </>
-    ),
+    body: [
+      <Notice tone="warn">{t.codesOnce}</Notice>,
+      <Card title={t.recoveryCodes}>
+        {bulletList(codes, (code) => <code>{code}</code>, { look: "plain" })}
+      </Card>,
+      <GoOn v={v} />,
+    ],
   };
 }
 

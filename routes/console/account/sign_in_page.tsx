@@ -66,37 +66,35 @@ export function SignInPage(asked: SignInPageProps) {
         {notice && <Notice tone={notice.tone} title={notice.text}>{notice.detail}</Notice>}
         {buttons(asked.ownProviders.map(({ name, startUrl }) => [name, startUrl]))}
         {hasPassword
-          ? (
-            <>
-              <form class="card form" method="post" action={action}>
-                <TextField
-                  label={t.email}
-                  name="email"
-                  type="email"
-                  autocomplete="username"
-                  value={asked.email}
-                  required
-                />
-                <TextField
-                  label={t.password}
-                  name="password"
-                  type="password"
-                  autocomplete="current-password"
-                  required
-                />
-                <button type="submit" class="button primary" name="do" value="sign-in">{t.signIn}</button>
-              </form>
-              <PasskeyForm
-                locale={locale}
-                kind="get"
-                action={action}
-                options={{ url: "../api/v1/auth/login/passkey/options" }}
-                label={factorTexts[locale].signInByPasskey}
-                value="passkey"
+          ? [
+            <form class="card form" method="post" action={action}>
+              <TextField
+                label={t.email}
+                name="email"
+                type="email"
+                autocomplete="username"
+                value={asked.email}
+                required
               />
-              {buttons(asked.providers.map(({ displayName, signInUrl }) => [displayName, signInUrl]))}
-            </>
-          )
+              <TextField
+                label={t.password}
+                name="password"
+                type="password"
+                autocomplete="current-password"
+                required
+              />
+              <button type="submit" class="button primary" name="do" value="sign-in">{t.signIn}</button>
+            </form>,
+            <PasskeyForm
+              locale={locale}
+              kind="get"
+              action={action}
+              options={{ url: "../api/v1/auth/login/passkey/options" }}
+              label={factorTexts[locale].signInByPasskey}
+              value="passkey"
+            />,
+            buttons(asked.providers.map(({ displayName, signInUrl }) => [displayName, signInUrl])),
+          ]
           : (
             <p>
               <a href={`${action}${action.includes("?") ? "&" : "?"}password=1`}>{t.usePassword}</a>

@@ -193,28 +193,26 @@ export function list<T>(
   const form = `${target}-bulk`;
   const ticked = actions.length > 0 ? withChecks(v, columns, { form, actions }) : columns;
   const hasFilters = Boolean(filters?.some(Boolean));
-  return (
-    <>
-      {top}
-      {hasFilters && (
-        <FilterBar v={v} action={path} target={target}>
-          {filters?.map((filter) => filter && filter(v))}
-        </FilterBar>
+  return [
+    top,
+    hasFilters && (
+      <FilterBar v={v} action={path} target={target}>
+        {filters?.map((filter) => filter && filter(v))}
+      </FilterBar>
+    ),
+    <LivePart v={v} id={target} {...everySeconds ? { everySeconds } : {}}>
+      {above}
+      <ListTools v={v} path={path} page={page} form={form} actions={actions} hasFilters={hasFilters} />
+      {show && page.items.length > 0 ? show(page.items) : dataTable(
+        caption,
+        page.items,
+        <EmptyList v={v} icon={icon} text={title}>{text}</EmptyList>,
+        ticked,
+        { v, path },
       )}
-      <LivePart v={v} id={target} {...everySeconds ? { everySeconds } : {}}>
-        {above}
-        <ListTools v={v} path={path} page={page} form={form} actions={actions} hasFilters={hasFilters} />
-        {show && page.items.length > 0 ? show(page.items) : dataTable(
-          caption,
-          page.items,
-          <EmptyList v={v} icon={icon} text={title}>{text}</EmptyList>,
-          ticked,
-          { v, path },
-        )}
-        <Pager v={v} path={path} page={page} />
-      </LivePart>
-    </>
-  );
+      <Pager v={v} path={path} page={page} />
+    </LivePart>,
+  ];
 }
 
 /** The columns, with a checkbox for each row that one of the actions fits. */

@@ -26,13 +26,11 @@ export function Statistic({ label, value, tone, href, hint }: {
   href?: string;
   hint?: Child;
 }) {
-  const inside = (
-    <>
-      <span class="statistic-label">{label}</span>
-      <span class={`statistic-value${tone ? ` tone-${tone}` : ""}`}>{value}</span>
-      {hint && <span class="statistic-hint muted">{hint}</span>}
-    </>
-  );
+  const inside = [
+    <span class="statistic-label">{label}</span>,
+    <span class={`statistic-value${tone ? ` tone-${tone}` : ""}`}>{value}</span>,
+    hint && <span class="statistic-hint muted">{hint}</span>,
+  ];
   return href ? <a class="statistic" href={href}>{inside}</a> : <div class="statistic">{inside}</div>;
 }
 

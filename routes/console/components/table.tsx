@@ -74,12 +74,10 @@ export function dataTable<T>(
 /** A cell with the values below it. */
 export function cellOf<T>({ cell, below = [] }: ShownColumn<T>, row: T): Child {
   const values = below.map(([, value]) => value(row)).filter(Boolean);
-  return (
-    <>
-      {cell(row)}
-      {values.length > 0 && <span class="sub">{values.map((value, n) => <>{n > 0 && " · "}{value}</>)}</span>}
-    </>
-  );
+  return [
+    cell(row),
+    values.length > 0 && <span class="sub">{values.map((value, n) => <>{n > 0 && " · "}{value}</>)}</span>,
+  ];
 }
 
 const classes = <T,>({ align, wideOnly, onPhone }: Column<T>): string | undefined =>

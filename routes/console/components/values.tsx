@@ -174,13 +174,13 @@ export function timelineFact(v: Visit, key: Query, traceId?: string | null): [na
   const t = timelineTexts[v.locale];
   return [
     t.title,
-    <>
-      <a href={`timeline${searchOf(key)}`}>{t.show}</a>
-      {traceId && (
+    [
+      <a href={`timeline${searchOf(key)}`}>{t.show}</a>,
+      traceId && (
         <span class="sub">
           {t.trace} <CopyValue v={v} value={traceId} shown={traceId.slice(0, 8)} />
         </span>
-      )}
-    </>,
+      ),
+    ],
   ];
 }

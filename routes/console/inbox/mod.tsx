@@ -35,24 +35,22 @@ async function inboxPage(v: Visit): Promise<View> {
   return {
     title: t.title,
     actions: actionButton(v, "inbox/read-all", t.readAll, { icon: "check" }),
-    body: (
-      <>
-        <FilterBar v={v} action="inbox" target="messages">
-          {choice("isRead", t.show, { false: t.unreadOnly })(v)}
-        </FilterBar>
-        <LivePart v={v} id="messages" everySeconds={30}>
-          {page.items.length === 0 && <EmptyList v={v} icon="bell" text={t.empty}>{t.emptyText}</EmptyList>}
-          <ul class="messages" aria-label={t.caption}>
-            {page.items.map((message) => (
-              <li>
-                <MessageCard v={v} message={message} />
-              </li>
-            ))}
-          </ul>
-          <Pager v={v} path="inbox" page={page} />
-        </LivePart>
-      </>
-    ),
+    body: [
+      <FilterBar v={v} action="inbox" target="messages">
+        {choice("isRead", t.show, { false: t.unreadOnly })(v)}
+      </FilterBar>,
+      <LivePart v={v} id="messages" everySeconds={30}>
+        {page.items.length === 0 && <EmptyList v={v} icon="bell" text={t.empty}>{t.emptyText}</EmptyList>}
+        <ul class="messages" aria-label={t.caption}>
+          {page.items.map((message) => (
+            <li>
+              <MessageCard v={v} message={message} />
+            </li>
+          ))}
+        </ul>
+        <Pager v={v} path="inbox" page={page} />
+      </LivePart>,
+    ],
   };
 }
 

@@ -76,15 +76,13 @@ export function deliveryColumns<D extends Delivery>(v: Visit): Column<D>[] {
   return [
     {
       head: t.event,
-      cell: (delivery) => (
-        <>
-          <code>{delivery.eventType}</code>
-          <details>
-            <summary>{t.details}</summary>
-            <DeliveryDetails v={v} delivery={delivery} />
-          </details>
-        </>
-      ),
+      cell: (delivery) => [
+        <code>{delivery.eventType}</code>,
+        <details>
+          <summary>{t.details}</summary>
+          <DeliveryDetails v={v} delivery={delivery} />
+        </details>,
+      ],
       csv: ({ eventType }) => eventType,
     },
     {
@@ -93,12 +91,10 @@ export function deliveryColumns<D extends Delivery>(v: Visit): Column<D>[] {
       below: [[
         t.next,
         ({ nextAttemptAt }) =>
-          nextAttemptAt && (
-            <>
-              {!v.collect && `${t.next}: `}
-              <Time v={v} at={nextAttemptAt} />
-            </>
-          ),
+          nextAttemptAt && [
+            !v.collect && `${t.next}: `,
+            <Time v={v} at={nextAttemptAt} />,
+          ],
       ]],
     },
     {

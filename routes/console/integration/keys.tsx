@@ -102,15 +102,13 @@ async function listKeys(v: Visit, kind: KeyKind): Promise<View> {
         expires,
         lastUse,
         actionsColumn<Key>(v, (key) =>
-          !key.revokedAt && (
-            <>
-              {kind.mayRotate(v, key) && buttonLink(`${path}/${key.id}/rotate`, t.newSecret)}
-              {actionButton(v, `${path}/${key.id}/revoke`, t.revoke, {
-                tone: "danger",
-                confirm: k.revokeConfirm(key.name),
-              })}
-            </>
-          )),
+          !key.revokedAt && [
+            kind.mayRotate(v, key) && buttonLink(`${path}/${key.id}/rotate`, t.newSecret),
+            actionButton(v, `${path}/${key.id}/revoke`, t.revoke, {
+              tone: "danger",
+              confirm: k.revokeConfirm(key.name),
+            }),
+          ]),
       ];
     },
   });
@@ -324,12 +322,10 @@ function showSecret(
     secret: "key" in made ? made.key : made.secret,
     label: k.secret,
     back: { href: kind.path, label: k.back },
-    more: (
-      <>
-        <p class="muted">{t.keyUse}</p>
-        <CodeBlock label={t.keyUse}>{kind.headers}</CodeBlock>
-      </>
-    ),
+    more: [
+      <p class="muted">{t.keyUse}</p>,
+      <CodeBlock label={t.keyUse}>{kind.headers}</CodeBlock>,
+    ],
   });
 }
 

@@ -164,14 +164,12 @@ async function showClient(v: Visit): Promise<View> {
   return {
     title: name,
     crumbs: [{ href: "oauth-clients", label: t.clients }],
-    actions: revokedAt ? undefined : (
-      <>
-        {buttonLink(`${here}/edit`, t.edit)}
-        {kind === "confidential" &&
-          actionButton(v, `${here}/rotate`, t.newSecret, { confirm: t.rotateConfirm(name) })}
-        {actionButton(v, `${here}/revoke`, t.revoke, { tone: "danger", confirm: t.revokeConfirm(name) })}
-      </>
-    ),
+    actions: revokedAt ? undefined : [
+      buttonLink(`${here}/edit`, t.edit),
+      kind === "confidential" &&
+      actionButton(v, `${here}/rotate`, t.newSecret, { confirm: t.rotateConfirm(name) }),
+      actionButton(v, `${here}/revoke`, t.revoke, { tone: "danger", confirm: t.revokeConfirm(name) }),
+    ],
     body: (
       <Card>
         {factList([

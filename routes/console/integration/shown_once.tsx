@@ -18,19 +18,17 @@ export function shownOnce(v: Visit, o: {
   return {
     title: o.title,
     crumbs: [o.crumb],
-    body: (
-      <>
-        <Notice tone="warn">{t.shownOnce}</Notice>
-        <Card title={o.label}>
-          <p>
-            <CopyValue v={v} value={o.secret} />
-          </p>
-          {o.more}
-        </Card>
-        <div>
-          {buttonLink(o.back.href, o.back.label, { tone: "primary" })}
-        </div>
-      </>
-    ),
+    body: [
+      <Notice tone="warn">{t.shownOnce}</Notice>,
+      <Card title={o.label}>
+        <p>
+          <CopyValue v={v} value={o.secret} />
+        </p>
+        {o.more}
+      </Card>,
+      <div>
+        {buttonLink(o.back.href, o.back.label, { tone: "primary" })}
+      </div>,
+    ],
   };
 }

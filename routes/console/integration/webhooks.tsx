@@ -33,12 +33,10 @@ async function webhooksPage(v: Visit): Promise<View> {
     path: "webhooks",
     icon: "webhooks",
     title: t.webhooks,
-    actions: (
-      <>
-        {buttonLink("alert-rules", w.alertRules)}
-        {buttonLink("webhooks/new", t.newWebhook, { icon: "plus", tone: "primary" })}
-      </>
-    ),
+    actions: [
+      buttonLink("alert-rules", w.alertRules),
+      buttonLink("webhooks/new", t.newWebhook, { icon: "plus", tone: "primary" }),
+    ],
     caption: t.webhooksCaption,
     empty: [t.noWebhooks, t.noWebhooksText],
     filters: [
@@ -136,45 +134,43 @@ async function webhookPage(v: Visit, sent: Sent | null = null): Promise<View> {
     title: endpoint.url,
     crumbs: [{ href: "webhooks", label: t.webhooks }],
     actions: <EndpointActions v={v} endpoint={endpoint} here={here} />,
-    body: (
-      <>
-        {disabledReason && <Notice tone="bad">{disabledReason === "Gone" ? t.gone : t.gaveUp}</Notice>}
-        <PausedNotice v={v} endpoint={endpoint} names={names} />
+    body: [
+      disabledReason && <Notice tone="bad">{disabledReason === "Gone" ? t.gone : t.gaveUp}</Notice>,
+      <PausedNotice v={v} endpoint={endpoint} names={names} />,
+      <Card>
+        {factList([
+          ...[statusColumn(v), rateColumn(v), errorColumn(v)].map((column): [string, Child] => [
+            column.head,
+            cellOf(column, endpoint),
+          ]),
+          [t.events, <EventTypes v={v} types={endpoint.eventTypes} />],
+          [t.description, endpoint.description],
+          endpoint.ordered && [t.ordered, t.yes],
+          [
+            w.createdBy,
+            endpoint.createdBy && <Person v={v} names={names} id={endpoint.createdBy} />,
+          ],
+          [t.created, <Time v={v} at={endpoint.createdAt} />],
+          [t.updated, <Time v={v} at={endpoint.updatedAt} />],
+          [t.id, <CopyValue v={v} value={endpoint.id} shown={shortId(endpoint.id)} />],
+        ])}
+      </Card>,
+      !endpoint.pausedAt && (
         <Card>
-          {factList([
-            ...[statusColumn(v), rateColumn(v), errorColumn(v)].map((column): [string, Child] => [
-              column.head,
-              cellOf(column, endpoint),
-            ]),
-            [t.events, <EventTypes v={v} types={endpoint.eventTypes} />],
-            [t.description, endpoint.description],
-            endpoint.ordered && [t.ordered, t.yes],
-            [
-              w.createdBy,
-              endpoint.createdBy && <Person v={v} names={names} id={endpoint.createdBy} />,
-            ],
-            [t.created, <Time v={v} at={endpoint.createdAt} />],
-            [t.updated, <Time v={v} at={endpoint.updatedAt} />],
-            [t.id, <CopyValue v={v} value={endpoint.id} shown={shortId(endpoint.id)} />],
-          ])}
+          <FoldedForm
+            fields={f}
+            label={w.pauseTitle}
+            action={`${here}/pause`}
+            intro={w.pauseText}
+            submit={w.pause}
+          >
+            {f.text("reason", w.reason, { hint: w.pauseReasonHint })}
+          </FoldedForm>
         </Card>
-        {!endpoint.pausedAt && (
-          <Card>
-            <FoldedForm
-              fields={f}
-              label={w.pauseTitle}
-              action={`${here}/pause`}
-              intro={w.pauseText}
-              submit={w.pause}
-            >
-              {f.text("reason", w.reason, { hint: w.pauseReasonHint })}
-            </FoldedForm>
-          </Card>
-        )}
-        <h2>{t.deliveries}</h2>
-        {deliveryList(v, endpoint, page)}
-      </>
-    ),
+      ),
+      <h2>{t.deliveries}</h2>,
+      deliveryList(v, endpoint, page),
+    ],
   };
 }
 

@@ -100,59 +100,55 @@ export const databasePage: ConsolePage = {
     return {
       title: healthTexts[v.locale].database,
       crumbs: [{ href: "workers", label: workerTexts[v.locale].title }],
-      body: (
-        <>
-          <HealthTabs v={v} current="workers/database" />
-          <StatisticRow>
-            <Statistic label={t.size} value={bytes(v, databaseBytes)} />
-            <Statistic
-              label={t.growth}
-              value={growthPerDay === null ? "–" : grown(v, growthPerDay)}
-              hint={growthPerDay === null && t.unknownGrowth}
-            />
-            <Statistic label={t.snapshot} value={duration(v, oldestTransactionSeconds * 1000)} />
-          </StatisticRow>
-          <div class="grid-2">
-            <Card title={t.limits}>
-              {dataTable(t.limits, limits, null, [
-                { head: t.what, cell: ({ kind }) => t[kind] },
-                {
-                  head: t.used,
-                  align: "end",
-                  cell: ({ kind, used, limit }) => (
-                    <>
-                      {amount(v, kind, used)}
-                      {limit !== null && <span class="sub">{percent(v, used / limit)}</span>}
-                    </>
-                  ),
-                },
-                {
-                  head: t.limit,
-                  align: "end",
-                  cell: ({ kind, limit }) =>
-                    limit === null ? <a href="alert-rules">{t.noLimit}</a> : amount(v, kind, limit),
-                },
-                {
-                  head: t.full,
-                  align: "end",
-                  cell: ({ fullInDays }) =>
-                    fullInDays === null ? <span class="muted">–</span> : duration(v, fullInDays * DAY_MS),
-                },
-              ])}
-            </Card>
-            <Card title={t.late}>
-              {dataTable(t.late, late, <p class="muted">{t.noneLate}</p>, [
-                {
-                  head: t.job,
-                  cell: ({ name }) => <a href={typePath(name)}>{name}</a>,
-                },
-                { head: t.lateBy, align: "end", cell: ({ seconds }) => duration(v, seconds * 1000) },
-              ])}
-            </Card>
-          </div>
-          {rows}
-        </>
-      ),
+      body: [
+        <HealthTabs v={v} current="workers/database" />,
+        <StatisticRow>
+          <Statistic label={t.size} value={bytes(v, databaseBytes)} />
+          <Statistic
+            label={t.growth}
+            value={growthPerDay === null ? "–" : grown(v, growthPerDay)}
+            hint={growthPerDay === null && t.unknownGrowth}
+          />
+          <Statistic label={t.snapshot} value={duration(v, oldestTransactionSeconds * 1000)} />
+        </StatisticRow>,
+        <div class="grid-2">
+          <Card title={t.limits}>
+            {dataTable(t.limits, limits, null, [
+              { head: t.what, cell: ({ kind }) => t[kind] },
+              {
+                head: t.used,
+                align: "end",
+                cell: ({ kind, used, limit }) => [
+                  amount(v, kind, used),
+                  limit !== null && <span class="sub">{percent(v, used / limit)}</span>,
+                ],
+              },
+              {
+                head: t.limit,
+                align: "end",
+                cell: ({ kind, limit }) =>
+                  limit === null ? <a href="alert-rules">{t.noLimit}</a> : amount(v, kind, limit),
+              },
+              {
+                head: t.full,
+                align: "end",
+                cell: ({ fullInDays }) =>
+                  fullInDays === null ? <span class="muted">–</span> : duration(v, fullInDays * DAY_MS),
+              },
+            ])}
+          </Card>
+          <Card title={t.late}>
+            {dataTable(t.late, late, <p class="muted">{t.noneLate}</p>, [
+              {
+                head: t.job,
+                cell: ({ name }) => <a href={typePath(name)}>{name}</a>,
+              },
+              { head: t.lateBy, align: "end", cell: ({ seconds }) => duration(v, seconds * 1000) },
+            ])}
+          </Card>
+        </div>,
+        rows,
+      ],
     };
   },
 };

@@ -110,23 +110,21 @@ function bulkView(v: Visit, kind: Kind, sent: Sent | null, counted: Counted | nu
     title: isRetry ? t.retryTitle : t.purgeTitle,
     crumbs: [{ href: "dead-letters", label: t.title }],
     intro: counted ? null : isRetry ? t.retryIntro : t.purgeIntro,
-    buttons: (
-      <>
-        {matched > 0 && (
-          <button
-            type="submit"
-            name="do"
-            value="run"
-            class={`button ${isRetry ? "primary" : "danger"}`}
-          >
-            {isRetry ? t.retryThese(matched) : t.purgeThese(matched)}
-          </button>
-        )}
-        <button type="submit" name="do" value="count" class={`button ${matched > 0 ? "" : "primary"}`}>
-          {t.countFirst}
+    buttons: [
+      matched > 0 && (
+        <button
+          type="submit"
+          name="do"
+          value="run"
+          class={`button ${isRetry ? "primary" : "danger"}`}
+        >
+          {isRetry ? t.retryThese(matched) : t.purgeThese(matched)}
         </button>
-      </>
-    ),
+      ),
+      <button type="submit" name="do" value="count" class={`button ${matched > 0 ? "" : "primary"}`}>
+        {t.countFirst}
+      </button>,
+    ],
     inputs: [
       f.text("jobTypeName", jobTexts[v.locale].jobType),
       group && (
@@ -143,17 +141,15 @@ function bulkView(v: Visit, kind: Kind, sent: Sent | null, counted: Counted | nu
         {f.text("failedTo", t.to, { type: "datetime-local" })}
       </div>,
       !group && f.check("all", t.allOfThem, t.allHint),
-      counted && (
-        <>
-          <input type="hidden" name="counted" value={counted.of} />
-          <input type="hidden" name="matched" value={String(counted.matched)} />
-          <Notice tone={counted.matched > 0 ? "warn" : "info"}>
-            {counted.hasChanged && `${t.countAgain} `}
-            {matched === 0 ? t.noMatch : (isRetry ? t.retryEffect : t.purgeEffect)(matched, reachOf(v))}
-          </Notice>
-          <TypedCount v={v} count={matched} />
-        </>
-      ),
+      counted && [
+        <input type="hidden" name="counted" value={counted.of} />,
+        <input type="hidden" name="matched" value={String(counted.matched)} />,
+        <Notice tone={counted.matched > 0 ? "warn" : "info"}>
+          {counted.hasChanged && `${t.countAgain} `}
+          {matched === 0 ? t.noMatch : (isRetry ? t.retryEffect : t.purgeEffect)(matched, reachOf(v))}
+        </Notice>,
+        <TypedCount v={v} count={matched} />,
+      ],
     ],
   });
 }

@@ -66,15 +66,13 @@ const viewTabs = (v: Visit, current: "dead-letters" | "dead-letters/list") => {
   return pageTabs(t.views, current, [["dead-letters", t.byError], ["dead-letters/list", t.list]]);
 };
 
-const actions = (v: Visit) => (
-  <>
-    {buttonLink("dead-letters/retry", deadLetterTexts[v.locale].retryMany, { icon: "retry" })}
-    {moreMenu(
-      v,
-      buttonLink("dead-letters/purge", deadLetterTexts[v.locale].purge, { icon: "trash", tone: "danger" }),
-    )}
-  </>
-);
+const actions = (v: Visit) => [
+  buttonLink("dead-letters/retry", deadLetterTexts[v.locale].retryMany, { icon: "retry" }),
+  moreMenu(
+    v,
+    buttonLink("dead-letters/purge", deadLetterTexts[v.locale].purge, { icon: "trash", tone: "danger" }),
+  ),
+];
 
 /** Open dead letters, grouped by job type and error. Each group shows the error of one of them. */
 async function groupsPage(v: Visit): Promise<View> {
@@ -89,49 +87,47 @@ async function groupsPage(v: Visit): Promise<View> {
   return {
     title: t.title,
     actions: actions(v),
-    body: (
-      <>
-        <PauseBanner v={v} pauses={pauses} />
-        {viewTabs(v, "dead-letters")}
-        {list(v, page, {
-          path: "dead-letters",
-          id: "groups",
-          icon: "check",
-          caption: t.groupsCaption,
-          empty: [t.empty, t.emptyText],
-          everySeconds: 10,
-          columns: [
-            {
-              head: t.error,
-              cell: (group) => (
-                <a
-                  class="clamp"
-                  href={`dead-letters/list${searchFor(group)}`}
-                  title={group.exampleError ?? ""}
-                >
-                  {group.exampleError || <em>{t.noError}</em>}
-                </a>
-              ),
-              below: [[jobTexts[v.locale].jobType, ({ jobTypeName }) => jobTypeName]],
-            },
-            { head: t.open, align: "end", cell: ({ count }) => number(v, count), onPhone: true },
-            timeColumn(v, t.first, "firstFailedAt", { wideOnly: true }),
-            timeColumn(v, t.last, "lastFailedAt"),
-            {
-              head: t.actions,
-              cell: (group) => (
-                group.errorPattern && (
-                  <span class="row">
-                    {buttonLink(`dead-letters/retry${searchFor(group)}`, t.retryGroup, { icon: "retry" })}
-                    {buttonLink(`dead-letters/purge${searchFor(group)}`, t.purgeGroup, { icon: "trash" })}
-                  </span>
-                )
-              ),
-            },
-          ],
-        })}
-      </>
-    ),
+    body: [
+      <PauseBanner v={v} pauses={pauses} />,
+      viewTabs(v, "dead-letters"),
+      list(v, page, {
+        path: "dead-letters",
+        id: "groups",
+        icon: "check",
+        caption: t.groupsCaption,
+        empty: [t.empty, t.emptyText],
+        everySeconds: 10,
+        columns: [
+          {
+            head: t.error,
+            cell: (group) => (
+              <a
+                class="clamp"
+                href={`dead-letters/list${searchFor(group)}`}
+                title={group.exampleError ?? ""}
+              >
+                {group.exampleError || <em>{t.noError}</em>}
+              </a>
+            ),
+            below: [[jobTexts[v.locale].jobType, ({ jobTypeName }) => jobTypeName]],
+          },
+          { head: t.open, align: "end", cell: ({ count }) => number(v, count), onPhone: true },
+          timeColumn(v, t.first, "firstFailedAt", { wideOnly: true }),
+          timeColumn(v, t.last, "lastFailedAt"),
+          {
+            head: t.actions,
+            cell: (group) => (
+              group.errorPattern && (
+                <span class="row">
+                  {buttonLink(`dead-letters/retry${searchFor(group)}`, t.retryGroup, { icon: "retry" })}
+                  {buttonLink(`dead-letters/purge${searchFor(group)}`, t.purgeGroup, { icon: "trash" })}
+                </span>
+              )
+            ),
+          },
+        ],
+      }),
+    ],
   };
 }
 
@@ -154,12 +150,10 @@ async function deadLettersPage(v: Visit): Promise<View> {
     path: "dead-letters/list",
     id: "dead-letters",
     icon: "check",
-    top: (
-      <>
-        <PauseBanner v={v} pauses={pauses} />
-        {!group.errorPattern && viewTabs(v, "dead-letters/list")}
-      </>
-    ),
+    top: [
+      <PauseBanner v={v} pauses={pauses} />,
+      !group.errorPattern && viewTabs(v, "dead-letters/list"),
+    ],
     above: <SearchedNote v={v} from={t.from} />,
     caption: t.caption,
     empty: [t.empty, t.emptyText] as [string, string],
@@ -197,15 +191,13 @@ async function deadLettersPage(v: Visit): Promise<View> {
       : group.jobTypeName ?? t.title,
     ...group.errorPattern || group.jobTypeName ? { crumbs: [{ href: "dead-letters", label: t.title }] } : {},
     actions: group.errorPattern
-      ? (
-        <>
-          {buttonLink(`dead-letters/retry${search}`, t.retryGroup, { icon: "retry", tone: "primary" })}
-          {moreMenu(
-            v,
-            buttonLink(`dead-letters/purge${search}`, t.purgeGroup, { icon: "trash", tone: "danger" }),
-          )}
-        </>
-      )
+      ? [
+        buttonLink(`dead-letters/retry${search}`, t.retryGroup, { icon: "retry", tone: "primary" }),
+        moreMenu(
+          v,
+          buttonLink(`dead-letters/purge${search}`, t.purgeGroup, { icon: "trash", tone: "danger" }),
+        ),
+      ]
       : actions(v),
     body: list(v, page, parts),
   };
@@ -234,44 +226,42 @@ async function deadLetterPage(v: Visit): Promise<View> {
     title: jobTypeName,
     crumbs: [{ href: "dead-letters", label: t.title }],
     actions: retriedJobId ? undefined : retryButton(v, entry, names.get(entry.tenantId ?? ""), "primary"),
-    body: (
-      <>
-        <Card
-          title={<Badge tone={retriedJobId ? "ok" : "bad"}>{retriedJobId ? t.retried : t.isOpen}</Badge>}
-        >
-          {factList([
-            ["Id", <CopyValue v={v} value={id} />],
-            timelineFact(v, { jobId }),
-            [
-              t.job,
-              <a href={`jobs/${jobId}`}>
-                <code>{shortId(jobId)}</code>
-              </a>,
-            ],
-            [j.queue, queue],
-            [j.attempts, number(v, attempts)],
-            [t.failed, <Time v={v} at={failedAt} />],
-            retriedJobId && [
-              t.newJob,
-              <>
-                <a href={`jobs/${retriedJobId}`}>
-                  <code>{shortId(retriedJobId)}</code>
-                </a>{" "}
-                <Time v={v} at={retriedAt} />
-              </>,
-            ],
-          ])}
+    body: [
+      <Card
+        title={<Badge tone={retriedJobId ? "ok" : "bad"}>{retriedJobId ? t.retried : t.isOpen}</Badge>}
+      >
+        {factList([
+          ["Id", <CopyValue v={v} value={id} />],
+          timelineFact(v, { jobId }),
+          [
+            t.job,
+            <a href={`jobs/${jobId}`}>
+              <code>{shortId(jobId)}</code>
+            </a>,
+          ],
+          [j.queue, queue],
+          [j.attempts, number(v, attempts)],
+          [t.failed, <Time v={v} at={failedAt} />],
+          retriedJobId && [
+            t.newJob,
+            <>
+              <a href={`jobs/${retriedJobId}`}>
+                <code>{shortId(retriedJobId)}</code>
+              </a>{" "}
+              <Time v={v} at={retriedAt} />
+            </>,
+          ],
+        ])}
+      </Card>,
+      <div class="grid-2">
+        <Card title={t.error}>
+          <pre class="code-block error-text" tabindex={0}>{errorMessage ?? t.noError}</pre>
         </Card>
-        <div class="grid-2">
-          <Card title={t.error}>
-            <pre class="code-block error-text" tabindex={0}>{errorMessage ?? t.noError}</pre>
-          </Card>
-          <Card title={j.args}>
-            <JsonText value={entry.serializedArgs} label={j.args} />
-          </Card>
-        </div>
-      </>
-    ),
+        <Card title={j.args}>
+          <JsonText value={entry.serializedArgs} label={j.args} />
+        </Card>
+      </div>,
+    ],
   };
 }
 

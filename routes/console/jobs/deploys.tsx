@@ -34,20 +34,18 @@ export const deployPages: ConsolePage[] = [
         icon: "workers",
         title: t.title,
         crumbs: [crumb(v)],
-        top: (
-          <>
-            <HealthTabs v={v} current="deploys" />
-            <p class="muted">{t.intro}</p>
-            <Card>
-              <FoldedForm fields={f} label={t.add} action="deploys" submit={t.add}>
-                <div class="pair">
-                  {f.text("label", t.name)}
-                  {f.text("at", t.at, { type: "datetime-local" })}
-                </div>
-              </FoldedForm>
-            </Card>
-          </>
-        ),
+        top: [
+          <HealthTabs v={v} current="deploys" />,
+          <p class="muted">{t.intro}</p>,
+          <Card>
+            <FoldedForm fields={f} label={t.add} action="deploys" submit={t.add}>
+              <div class="pair">
+                {f.text("label", t.name)}
+                {f.text("at", t.at, { type: "datetime-local" })}
+              </div>
+            </FoldedForm>
+          </Card>,
+        ],
         caption: t.caption,
         empty: [t.empty],
         columns: [
@@ -94,41 +92,39 @@ async function comparisonPage(v: Visit): Promise<View> {
   return {
     title: mark.label,
     crumbs: [crumb(v), { href: "deploys", label: t.title }],
-    body: (
-      <>
-        <p>
-          <Time v={v} at={mark.at} /> · {clockTime(v, mark.at)} ·{" "}
-          {mark.createdBy === null ? t.byService : <Person v={v} names={names} id={mark.createdBy} />}
-        </p>
-        {tabBar(
-          t.length,
-          HOURS.map((each) => ({
-            href: `deploys/${mark.id}?hours=${each}`,
-            label: t.hours(each),
-            isCurrent: each === hours,
-          })),
-        )}
-        <p class="muted">
-          {t.before}: {spanOf(before)} · {t.after}: {spanOf(after)}
-        </p>
-        <Card>
-          {dataTable(t.compareCaption, types, <Empty icon="jobs" title={t.none}>{t.noneText}</Empty>, [
-            linkColumn<Type>(t.jobType, ({ jobTypeName }) => [typePath(jobTypeName), jobTypeName]),
-            ...cells(t.attempts, ({ succeeded, failed }) => number(v, succeeded + failed)),
-            ...cells(
-              t.failureRate,
-              ({ failureRate }) => failureRate === null ? "–" : percent(v, failureRate),
-              ({ before, after }) => (after?.failureRate ?? 0) > (before?.failureRate ?? 0),
-            ),
-            ...cells(
-              t.p95,
-              ({ durationMs }) => duration(v, durationMs?.p95),
-              ({ before, after }) =>
-                (after?.durationMs?.p95 ?? 0) > SLOWER * (before?.durationMs?.p95 ?? Infinity),
-            ),
-          ])}
-        </Card>
-      </>
-    ),
+    body: [
+      <p>
+        <Time v={v} at={mark.at} /> · {clockTime(v, mark.at)} ·{" "}
+        {mark.createdBy === null ? t.byService : <Person v={v} names={names} id={mark.createdBy} />}
+      </p>,
+      tabBar(
+        t.length,
+        HOURS.map((each) => ({
+          href: `deploys/${mark.id}?hours=${each}`,
+          label: t.hours(each),
+          isCurrent: each === hours,
+        })),
+      ),
+      <p class="muted">
+        {t.before}: {spanOf(before)} · {t.after}: {spanOf(after)}
+      </p>,
+      <Card>
+        {dataTable(t.compareCaption, types, <Empty icon="jobs" title={t.none}>{t.noneText}</Empty>, [
+          linkColumn<Type>(t.jobType, ({ jobTypeName }) => [typePath(jobTypeName), jobTypeName]),
+          ...cells(t.attempts, ({ succeeded, failed }) => number(v, succeeded + failed)),
+          ...cells(
+            t.failureRate,
+            ({ failureRate }) => failureRate === null ? "–" : percent(v, failureRate),
+            ({ before, after }) => (after?.failureRate ?? 0) > (before?.failureRate ?? 0),
+          ),
+          ...cells(
+            t.p95,
+            ({ durationMs }) => duration(v, durationMs?.p95),
+            ({ before, after }) =>
+              (after?.durationMs?.p95 ?? 0) > SLOWER * (before?.durationMs?.p95 ?? Infinity),
+          ),
+        ])}
+      </Card>,
+    ],
   };
 }

@@ -97,12 +97,10 @@ function JobActions({ v, job, tenant }: { v: Visit; job: Answer<"readJob">; tena
   const runsAgain = ENDED.includes(job.status) && !deadLetter?.retriedJobId;
   return (
     <>
-      {runsAgain && (
-        <>
-          {actionButton(v, `${here}/retry`, t.runAgain, { icon: "retry", tone: "primary", confirm: again })}
-          {buttonLink(`${here}/run-again`, t.runChanged)}
-        </>
-      )}
+      {runsAgain && [
+        actionButton(v, `${here}/retry`, t.runAgain, { icon: "retry", tone: "primary", confirm: again }),
+        buttonLink(`${here}/run-again`, t.runChanged),
+      ]}
       {deadLetter && !deadLetter.retriedJobId &&
         deleteButton(v, `${here}/discard`, t.discardConfirm(job.jobTypeName, place), { label: t.discard })}
       {job.status === "Processing" && !job.cancelRequestedAt &&

@@ -33,36 +33,34 @@ export const enqueuePage = formPage({
     const f = new Fields(v, withArgErrors(sent, args), "enqueueJob", values);
     return {
       ...head,
-      body: (
-        <>
-          <PauseBanner v={v} pauses={pauses} />
-          <Card>
-            <TypeChoice v={v} types={types} type={type} action="jobs/new" />
-            <Form fields={f} action="jobs/new" submit={t.enqueueNow} back="jobs">
-              <input type="hidden" name="jobTypeName" value={type.name} />
-              <ArgsFields f={f} args={args} />
-              <fieldset>
-                <legend>{t.options}</legend>
-                <div class="pair">
-                  {f.text("queue", t.queue, { maxlength: 64 })}
-                  {f.select("priority", t.priority, labelled(PRIORITIES, priorityLabels[v.locale]))}
-                  {f.text("scheduledAt", t.scheduledAt, {
-                    type: "datetime-local",
-                    hint: t.scheduledHint(v.timeZone),
-                  })}
-                  {f.text("maxRetries", t.retries, {
-                    type: "number",
-                    min: 0,
-                    max: 25,
-                    hint: t.maxRetriesHint,
-                  })}
-                </div>
-                {f.text("parentJobId", t.parent, { hint: t.parentHint })}
-              </fieldset>
-            </Form>
-          </Card>
-        </>
-      ),
+      body: [
+        <PauseBanner v={v} pauses={pauses} />,
+        <Card>
+          <TypeChoice v={v} types={types} type={type} action="jobs/new" />
+          <Form fields={f} action="jobs/new" submit={t.enqueueNow} back="jobs">
+            <input type="hidden" name="jobTypeName" value={type.name} />
+            <ArgsFields f={f} args={args} />
+            <fieldset>
+              <legend>{t.options}</legend>
+              <div class="pair">
+                {f.text("queue", t.queue, { maxlength: 64 })}
+                {f.select("priority", t.priority, labelled(PRIORITIES, priorityLabels[v.locale]))}
+                {f.text("scheduledAt", t.scheduledAt, {
+                  type: "datetime-local",
+                  hint: t.scheduledHint(v.timeZone),
+                })}
+                {f.text("maxRetries", t.retries, {
+                  type: "number",
+                  min: 0,
+                  max: 25,
+                  hint: t.maxRetriesHint,
+                })}
+              </div>
+              {f.text("parentJobId", t.parent, { hint: t.parentHint })}
+            </fieldset>
+          </Form>
+        </Card>,
+      ],
     };
   },
   async send(v, form) {

@@ -62,12 +62,10 @@ export async function jobsPage(v: Visit): Promise<View> {
   const schemas = new Map(types.map(({ name, argsSchema }) => [name, argsSchema]));
   return {
     title: t.jobs,
-    actions: (
-      <>
-        {buttonLink("batches", t.batches)}
-        {buttonLink("jobs/new", t.enqueue, { icon: "plus", tone: "primary" })}
-      </>
-    ),
+    actions: [
+      buttonLink("batches", t.batches),
+      buttonLink("jobs/new", t.enqueue, { icon: "plus", tone: "primary" }),
+    ],
     body: list(v, page, {
       path: "jobs",
       icon: "jobs",
@@ -88,14 +86,12 @@ export async function jobsPage(v: Visit): Promise<View> {
         choice("priority", t.priority, labelled(PRIORITIES, priorityLabels[v.locale])),
       ],
       everySeconds: isCounted ? 5 : 30,
-      above: (
-        <>
-          <PauseBanner v={v} pauses={pauses} />
-          {mistake && <Notice tone="warn">{mistake}</Notice>}
-          <SearchedNote v={v} from={t.from} />
-          <StatusTabs v={v} counts={counts?.statuses ?? null} />
-        </>
-      ),
+      above: [
+        <PauseBanner v={v} pauses={pauses} />,
+        mistake && <Notice tone="warn">{mistake}</Notice>,
+        <SearchedNote v={v} from={t.from} />,
+        <StatusTabs v={v} counts={counts?.statuses ?? null} />,
+      ],
       columns: jobColumns(v, { tenants: names, schemas }),
     }),
   };

@@ -119,12 +119,7 @@ async function listRecurring(v: Visit): Promise<View> {
     title: t.title,
     actions: buttonLink("recurring/new/form", t.create, { icon: "plus", tone: "primary" }),
     query: { pageSize: 50 },
-    top: (
-      <>
-        {scheduleTabs(v, "recurring")}
-        <PauseBanner v={v} pauses={pauses} />
-      </>
-    ),
+    top: [scheduleTabs(v, "recurring"), <PauseBanner v={v} pauses={pauses} />],
     caption: t.caption,
     empty: [t.empty, t.emptyText],
     everySeconds: 15,
@@ -205,13 +200,11 @@ async function recurringJobPage(v: Visit): Promise<View> {
   return {
     title: jobId,
     crumbs: [{ href: "recurring", label: t.title }],
-    actions: (
-      <>
-        <Controls v={v} recurring={recurring} />
-        {buttonLink(recurringPath(v, recurring, "/edit"), t.edit)}
-        {deleteButton(v, recurringPath(v, recurring, "/delete"), t.removeConfirm(jobId))}
-      </>
-    ),
+    actions: [
+      <Controls v={v} recurring={recurring} />,
+      buttonLink(recurringPath(v, recurring, "/edit"), t.edit),
+      deleteButton(v, recurringPath(v, recurring, "/delete"), t.removeConfirm(jobId)),
+    ],
     body: (
       <LivePart v={v} id="recurring-job" everySeconds={10}>
         <PauseBanner v={v} pauses={ofItsJobs} />
@@ -222,12 +215,10 @@ async function recurringJobPage(v: Visit): Promise<View> {
             {factList([
               [
                 t.schedule,
-                <>
-                  {describeCron(v.locale, recurring.cronExpression) ?? (
-                    <code>{recurring.cronExpression}</code>
-                  )}
-                  <span class="sub">{scheduleDetail(v, recurring)}</span>
-                </>,
+                [
+                  describeCron(v.locale, recurring.cronExpression) ?? <code>{recurring.cronExpression}</code>,
+                  <span class="sub">{scheduleDetail(v, recurring)}</span>,
+                ],
               ],
               [jobTexts[v.locale].jobType, jobTypeName],
               [jobTexts[v.locale].queue, queue],

@@ -22,35 +22,33 @@ export async function typesPage(v: Visit): Promise<View> {
   const [types, pauses] = await Promise.all([v.api.call("listJobTypes"), v.api.call("listJobPauses")]);
   return {
     title: t.title,
-    body: (
-      <>
-        <PauseBanner v={v} pauses={pauses} />
-        <Card>
-          {dataTable(t.caption, types, <Empty icon="jobs" title={t.none}>{t.noneText}</Empty>, [
-            { head: t.name, cell: ({ name }) => <a href={typePath(name)}>{name}</a> },
-            {
-              head: t.status,
-              cell: ({ pause }) =>
-                pause ? <Badge tone="warn">{t.paused}</Badge> : <Badge tone="ok">{t.running}</Badge>,
-            },
-            { head: t.timeout, align: "end", cell: ({ timeoutMs }) => duration(v, timeoutMs) },
-            { head: t.retries, align: "end", cell: ({ maxRetries }) => number(v, maxRetries) },
-            {
-              head: t.atOnce,
-              align: "end",
-              cell: ({ concurrency }) => concurrency === null ? "–" : number(v, concurrency),
-              wideOnly: true,
-            },
-            {
-              head: t.limit,
-              cell: ({ rateLimit }) => rateLimit ? t.limitOf(rateLimit.count, rateLimit.perSeconds) : "–",
-              wideOnly: true,
-            },
-            { head: t.pause, cell: (type) => <PauseButton v={v} type={type} /> },
-          ])}
-        </Card>
-      </>
-    ),
+    body: [
+      <PauseBanner v={v} pauses={pauses} />,
+      <Card>
+        {dataTable(t.caption, types, <Empty icon="jobs" title={t.none}>{t.noneText}</Empty>, [
+          { head: t.name, cell: ({ name }) => <a href={typePath(name)}>{name}</a> },
+          {
+            head: t.status,
+            cell: ({ pause }) =>
+              pause ? <Badge tone="warn">{t.paused}</Badge> : <Badge tone="ok">{t.running}</Badge>,
+          },
+          { head: t.timeout, align: "end", cell: ({ timeoutMs }) => duration(v, timeoutMs) },
+          { head: t.retries, align: "end", cell: ({ maxRetries }) => number(v, maxRetries) },
+          {
+            head: t.atOnce,
+            align: "end",
+            cell: ({ concurrency }) => concurrency === null ? "–" : number(v, concurrency),
+            wideOnly: true,
+          },
+          {
+            head: t.limit,
+            cell: ({ rateLimit }) => rateLimit ? t.limitOf(rateLimit.count, rateLimit.perSeconds) : "–",
+            wideOnly: true,
+          },
+          { head: t.pause, cell: (type) => <PauseButton v={v} type={type} /> },
+        ])}
+      </Card>,
+    ],
   };
 }
 
@@ -85,17 +83,15 @@ export async function typePage(v: Visit): Promise<View> {
   return {
     title: name,
     crumbs: [{ href: "job-types", label: t.title }],
-    actions: (
-      <>
-        {buttonLink(jobsOf(name), t.jobsOfType, { icon: "jobs" })}
-        <PauseButton v={v} type={{ name, pause }} />
-        {type &&
-          buttonLink(`jobs/new${searchOf({ jobTypeName: name })}`, t.enqueue, {
-            icon: "plus",
-            tone: "primary",
-          })}
-      </>
-    ),
+    actions: [
+      buttonLink(jobsOf(name), t.jobsOfType, { icon: "jobs" }),
+      <PauseButton v={v} type={{ name, pause }} />,
+      type &&
+      buttonLink(`jobs/new${searchOf({ jobTypeName: name })}`, t.enqueue, {
+        icon: "plus",
+        tone: "primary",
+      }),
+    ],
     body: (
       <LivePart v={v} id="job-type" everySeconds={10}>
         <PauseBanner v={v} pauses={pauses.filter((one) => one === pause)} />
@@ -271,16 +267,14 @@ function LastErrors({ v, name, failed, dead }: {
         },
         {
           head: t.failed,
-          cell: ({ at, nextRetryAt }) => (
-            <>
-              <Time v={v} at={at} />
-              {nextRetryAt && (
-                <span class="sub">
-                  {jobTexts[v.locale].nextRetry} <Time v={v} at={nextRetryAt} />
-                </span>
-              )}
-            </>
-          ),
+          cell: ({ at, nextRetryAt }) => [
+            <Time v={v} at={at} />,
+            nextRetryAt && (
+              <span class="sub">
+                {jobTexts[v.locale].nextRetry} <Time v={v} at={nextRetryAt} />
+              </span>
+            ),
+          ],
         },
       ])}
     </Card>

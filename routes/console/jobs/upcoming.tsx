@@ -33,52 +33,46 @@ export async function upcomingPage(v: Visit): Promise<View> {
   return {
     title: t.title,
     crumbs: [{ href: "recurring", label: recurringJobTexts[v.locale].title }],
-    body: (
-      <>
-        {scheduleTabs(v, "upcoming")}
-        <LivePart v={v} id="upcoming" everySeconds={60}>
-          {partial.length > 0 && <Notice tone="warn">{t.partial(named(partial))}</Notice>}
-          <Card>
-            {dataTable(t.caption, entries, <Empty icon="recurring" title={t.none} />, [
-              { head: t.time, cell: ({ at }) => <ClockTime v={v} at={at} /> },
-              { head: t.what, cell: ({ kind }) => t[kind] },
-              {
-                head: t.name,
-                cell: (entry) => (
-                  <>
-                    {link(entry)}
-                    {!v.scope && <span class="sub">{tenantOfEntry(entry)}</span>}
-                  </>
-                ),
-              },
-              { head: t.count, align: "end", cell: ({ kind, count }) => countText(v, kind, count) },
-            ])}
-          </Card>
-          {leftOut.length > 0 && <p class="muted">{t.leftOut(named(leftOut))}</p>}
-          <Card title={t.schedules}>
-            {dataTable(t.schedulesCaption, schedules, <Empty icon="recurring" title={t.noSchedules} />, [
-              {
-                head: t.name,
-                cell: (schedule) => (
-                  <>
-                    {nameOf(v, schedule, schedule.tenantId)}
-                    <span class="sub">
-                      {[t[schedule.kind], tenants.get(schedule.tenantId ?? "")].filter(Boolean).join(" · ")}
-                    </span>
-                  </>
-                ),
-              },
-              {
-                head: t.runs(v.timeZone),
-                cell: ({ runs }) => (
-                  <span class="row">{runs.map((at) => <ClockTime v={v} at={at} isShort />)}</span>
-                ),
-              },
-            ])}
-          </Card>
-        </LivePart>
-      </>
-    ),
+    body: [
+      scheduleTabs(v, "upcoming"),
+      <LivePart v={v} id="upcoming" everySeconds={60}>
+        {partial.length > 0 && <Notice tone="warn">{t.partial(named(partial))}</Notice>}
+        <Card>
+          {dataTable(t.caption, entries, <Empty icon="recurring" title={t.none} />, [
+            { head: t.time, cell: ({ at }) => <ClockTime v={v} at={at} /> },
+            { head: t.what, cell: ({ kind }) => t[kind] },
+            {
+              head: t.name,
+              cell: (entry) => [
+                link(entry),
+                !v.scope && <span class="sub">{tenantOfEntry(entry)}</span>,
+              ],
+            },
+            { head: t.count, align: "end", cell: ({ kind, count }) => countText(v, kind, count) },
+          ])}
+        </Card>
+        {leftOut.length > 0 && <p class="muted">{t.leftOut(named(leftOut))}</p>}
+        <Card title={t.schedules}>
+          {dataTable(t.schedulesCaption, schedules, <Empty icon="recurring" title={t.noSchedules} />, [
+            {
+              head: t.name,
+              cell: (schedule) => [
+                nameOf(v, schedule, schedule.tenantId),
+                <span class="sub">
+                  {[t[schedule.kind], tenants.get(schedule.tenantId ?? "")].filter(Boolean).join(" · ")}
+                </span>,
+              ],
+            },
+            {
+              head: t.runs(v.timeZone),
+              cell: ({ runs }) => (
+                <span class="row">{runs.map((at) => <ClockTime v={v} at={at} isShort />)}</span>
+              ),
+            },
+          ])}
+        </Card>
+      </LivePart>,
+    ],
   };
 }
 

@@ -59,26 +59,24 @@ export const workersPage: ConsolePage = {
     return {
       title: host ?? (id ? `${t.worker} ${shortId(id)}` : t.title),
       ...isOne && { crumbs: [{ href: "workers", label: t.title }] },
-      body: (
-        <>
-          {!isOne && <HealthTabs v={v} current="workers" />}
-          <LivePart v={v} id="workers" everySeconds={5}>
-            <PauseBanner v={v} pauses={pauses} />
-            {byAreas.size > 1 && (
-              <Notice tone="warn">
-                {t.otherAreas(
-                  [...byAreas].map(([areas, on]) => `${on.map(({ host }) => host).join(", ")}: ${areas}`)
-                    .join("; "),
-                )}
-              </Notice>
-            )}
-            <Card>{workersTable(v, workers, isOne, empty)}</Card>
-            {isOne && workers.length > 0 && isOpen(v, "jobs") && (
-              <Card title={t.jobs}>{jobsOf(v, workers)}</Card>
-            )}
-          </LivePart>
-        </>
-      ),
+      body: [
+        !isOne && <HealthTabs v={v} current="workers" />,
+        <LivePart v={v} id="workers" everySeconds={5}>
+          <PauseBanner v={v} pauses={pauses} />
+          {byAreas.size > 1 && (
+            <Notice tone="warn">
+              {t.otherAreas(
+                [...byAreas].map(([areas, on]) => `${on.map(({ host }) => host).join(", ")}: ${areas}`)
+                  .join("; "),
+              )}
+            </Notice>
+          )}
+          <Card>{workersTable(v, workers, isOne, empty)}</Card>
+          {isOne && workers.length > 0 && isOpen(v, "jobs") && (
+            <Card title={t.jobs}>{jobsOf(v, workers)}</Card>
+          )}
+        </LivePart>,
+      ],
     };
   },
 };
@@ -131,20 +129,18 @@ function jobsOf(v: Visit, workers: Worker[]) {
   const t = workerTexts[v.locale];
   const rows = workers.flatMap(({ id, jobs }) => jobs.map((job) => ({ ...job, worker: id })))
     .toSorted((a, b) => (a.startedAt ?? "").localeCompare(b.startedAt ?? ""));
-  return (
-    <>
-      {dataTable(t.jobs, rows, <Empty icon="jobs" title={t.nothing} />, [
-        { head: t.job, cell: ({ id, jobTypeName }) => <a href={`jobs/${id}`}>{jobTypeName}</a> },
-        { head: t.queue, cell: ({ queue }) => queue },
-        {
-          head: t.worker,
-          cell: ({ worker }) => <a href={`workers${searchOf({ worker })}`}>{shortId(worker)}</a>,
-        },
-        { head: t.since, cell: ({ startedAt }) => <Time v={v} at={startedAt} /> },
-      ])}
-      {held(workers) > rows.length && <p class="muted">{t.more(held(workers) - rows.length)}</p>}
-    </>
-  );
+  return [
+    dataTable(t.jobs, rows, <Empty icon="jobs" title={t.nothing} />, [
+      { head: t.job, cell: ({ id, jobTypeName }) => <a href={`jobs/${id}`}>{jobTypeName}</a> },
+      { head: t.queue, cell: ({ queue }) => queue },
+      {
+        head: t.worker,
+        cell: ({ worker }) => <a href={`workers${searchOf({ worker })}`}>{shortId(worker)}</a>,
+      },
+      { head: t.since, cell: ({ startedAt }) => <Time v={v} at={startedAt} /> },
+    ]),
+    held(workers) > rows.length && <p class="muted">{t.more(held(workers) - rows.length)}</p>,
+  ];
 }
 
 /** The jobs that a worker has held longest. */

@@ -34,12 +34,10 @@ export async function forbiddenView(
   return errorView(v, {
     title: commonTexts[v.locale].forbidden,
     status: 403,
-    text: (
-      <>
-        {permissions.length > 0 && <p>{`${t.needs(list, scope)} ${t.askFor(scope)}`}</p>}
-        {detail && <p lang="en">{detail}</p>}
-      </>
-    ),
+    text: [
+      permissions.length > 0 && <p>{`${t.needs(list, scope)} ${t.askFor(scope)}`}</p>,
+      detail && <p lang="en">{detail}</p>,
+    ],
     places: await placesOf(v),
   });
 }
@@ -66,15 +64,13 @@ export async function refusalView(refusal: Refusal, v: Visit): Promise<View> {
     title: status >= 500 ? t.unavailable : t.failed,
     status,
     scope: null,
-    body: (
-      <>
-        <Notice tone="bad" title={text}>
-          <p lang="en">{detail}</p>
-          <code>{code ?? status}</code> {traceId && <code>{traceId}</code>}
-        </Notice>
-        <WaysOn v={v} />
-      </>
-    ),
+    body: [
+      <Notice tone="bad" title={text}>
+        <p lang="en">{detail}</p>
+        <code>{code ?? status}</code> {traceId && <code>{traceId}</code>}
+      </Notice>,
+      <WaysOn v={v} />,
+    ],
   };
 }
 
@@ -96,22 +92,20 @@ function errorView(v: Visit, { title, status, text, places = [] }: {
     title,
     status,
     scope: null,
-    body: (
-      <>
-        <Notice tone="info">
-          {text}
-          {places.map(({ name }) => <p>{t.existsIn(name)}</p>)}
-        </Notice>
-        <WaysOn v={v}>
-          {places.map(({ tenantId, name }) =>
-            actionButton(v, "tenant", t.switchTo(name), {
-              tone: "primary",
-              fields: { tenantId, back: v.address },
-            })
-          )}
-        </WaysOn>
-      </>
-    ),
+    body: [
+      <Notice tone="info">
+        {text}
+        {places.map(({ name }) => <p>{t.existsIn(name)}</p>)}
+      </Notice>,
+      <WaysOn v={v}>
+        {places.map(({ tenantId, name }) =>
+          actionButton(v, "tenant", t.switchTo(name), {
+            tone: "primary",
+            fields: { tenantId, back: v.address },
+          })
+        )}
+      </WaysOn>,
+    ],
   };
 }
 

@@ -210,13 +210,11 @@ function ScopeBar({ v, view }: { v: Visit; view: View }) {
   const { label } = view.scope ? { label: view.scope } : pageScope(v);
   const isTenant = view.scope || label === v.scope?.name;
   const look = `scope-bar ${isTenant ? "" : "whole"}`;
-  const name = (
-    <>
-      <Icon name={isTenant ? "tenants" : "service"} />
-      <span class="sr-only">{`${t.scope}:`}</span>
-      <span class="scope-name" data-scope>{label}</span>
-    </>
-  );
+  const name = [
+    <Icon name={isTenant ? "tenants" : "service"} />,
+    <span class="sr-only">{`${t.scope}:`}</span>,
+    <span class="scope-name" data-scope>{label}</span>,
+  ];
   if (v.acting || !maySwitch(v)) return <span class={look} title={label}>{name}</span>;
   return (
     <>
@@ -266,14 +264,12 @@ function KeysDialog({ v }: { v: Visit }) {
       <form method="dialog">
         <h2 id="keys-title">{t.keys}</h2>
         <dl class="keys">
-          {KEYS.map(([key, effect]) => (
-            <>
-              <dt>
-                <kbd>{key}</kbd>
-              </dt>
-              <dd>{translated(effect, v.locale)}</dd>
-            </>
-          ))}
+          {KEYS.map(([key, effect]) => [
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>,
+            <dd>{translated(effect, v.locale)}</dd>,
+          ])}
         </dl>
         <button type="submit" class="button">{t.close}</button>
       </form>

@@ -217,21 +217,19 @@ function reviewView(
   return {
     title: action.question(v, task.total),
     crumbs: crumbs(v),
-    body: (
-      <>
-        {effect}
-        <form method="post" action={`${pathOf(task)}/start`} class="row">
-          <CsrfField v={v} />
-          {Object.entries({ ...fields, [REVIEWED]: "true" }).map(([name, value]) => (
-            <input type="hidden" name={name} value={value} />
-          ))}
-          <button type="submit" class={`button ${action.tone ?? "primary"}`}>
-            {`${action.label(v)} (${number(v, task.total)})`}
-          </button>
-          {buttonLink(pathOf(task), commonTexts[v.locale].cancel)}
-        </form>
-      </>
-    ),
+    body: [
+      effect,
+      <form method="post" action={`${pathOf(task)}/start`} class="row">
+        <CsrfField v={v} />
+        {Object.entries({ ...fields, [REVIEWED]: "true" }).map(([name, value]) => (
+          <input type="hidden" name={name} value={value} />
+        ))}
+        <button type="submit" class={`button ${action.tone ?? "primary"}`}>
+          {`${action.label(v)} (${number(v, task.total)})`}
+        </button>
+        {buttonLink(pathOf(task), commonTexts[v.locale].cancel)}
+      </form>,
+    ],
   };
 }
 
@@ -246,12 +244,10 @@ function progressView(v: Visit, task: ListTask, label: string, undo: string | nu
   return {
     title: label,
     crumbs: crumbs(v),
-    actions: (
-      <>
-        {undo && buttonLink(pathOf({ id: undo }), t.undo, { icon: "undo" })}
-        {buttonLink(addressOf(task), t.toList)}
-      </>
-    ),
+    actions: [
+      undo && buttonLink(pathOf({ id: undo }), t.undo, { icon: "undo" }),
+      buttonLink(addressOf(task), t.toList),
+    ],
     body: (
       <LivePart v={v} id="list-task" {...isOpen(task) && { everySeconds: REFRESH_SECONDS }}>
         <Card
@@ -266,17 +262,15 @@ function progressView(v: Visit, task: ListTask, label: string, undo: string | nu
             task.refused > 0 && [t.refused, number(v, task.refused)],
             [t.list, <ListLink task={task} />],
           ])}
-          {task.fileId && (
-            <>
-              <p class="muted">{`${t.fileReady} ${t.fileScanned}`}</p>
-              <p>
-                {buttonLink(`${pathOf(task)}/download`, t.downloadFile, {
-                  icon: "download",
-                  tone: "primary",
-                })}
-              </p>
-            </>
-          )}
+          {task.fileId && [
+            <p class="muted">{`${t.fileReady} ${t.fileScanned}`}</p>,
+            <p>
+              {buttonLink(`${pathOf(task)}/download`, t.downloadFile, {
+                icon: "download",
+                tone: "primary",
+              })}
+            </p>,
+          ]}
         </Card>
         {reasons.length > 0 && (
           <Card title={t.reasons}>

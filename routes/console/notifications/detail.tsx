@@ -41,90 +41,84 @@ async function detailPage(v: Visit): Promise<View> {
   return {
     title: message.subject || t.noSubject,
     crumbs: [{ href: "notifications", label: t.title }],
-    actions: (
-      <>
-        {isRetriable(message) &&
-          actionButton(v, `notifications/${message.id}/retry`, t.retry, {
-            icon: "retry",
-            tone: "primary",
-            confirm: retryQuestion(v, message),
-          })}
-        {isCancellable(message) &&
-          actionButton(v, `notifications/${message.id}/cancel`, t.cancelSending, {
-            tone: "danger",
-            confirm: t.cancelConfirm(unsentOf(message), placeOf(v, v.viewer.tenant?.name)),
-          })}
-      </>
-    ),
-    body: (
-      <>
-        {message.lastError && message.status !== "Sent" && (
-          <Notice tone={message.status === "DeadLettered" ? "bad" : "warn"} title={t.lastError}>
-            {message.lastError}
-            <br />
-            {t.attemptCount(message.deliveryAttempts.length)}
-          </Notice>
-        )}
-        <SuppressionWarning v={v} message={message} />
-        <Card>
-          <MessageFacts v={v} message={message} />
+    actions: [
+      isRetriable(message) &&
+      actionButton(v, `notifications/${message.id}/retry`, t.retry, {
+        icon: "retry",
+        tone: "primary",
+        confirm: retryQuestion(v, message),
+      }),
+      isCancellable(message) &&
+      actionButton(v, `notifications/${message.id}/cancel`, t.cancelSending, {
+        tone: "danger",
+        confirm: t.cancelConfirm(unsentOf(message), placeOf(v, v.viewer.tenant?.name)),
+      }),
+    ],
+    body: [
+      message.lastError && message.status !== "Sent" && (
+        <Notice tone={message.status === "DeadLettered" ? "bad" : "warn"} title={t.lastError}>
+          {message.lastError}
+          <br />
+          {t.attemptCount(message.deliveryAttempts.length)}
+        </Notice>
+      ),
+      <SuppressionWarning v={v} message={message} />,
+      <Card>
+        <MessageFacts v={v} message={message} />
+      </Card>,
+      <div class="grid-2">
+        <Card title={t.recipients}>
+          {dataTable(t.recipientsCaption, message.recipients, null, [
+            {
+              head: t.address,
+              cell: ({ address, displayName, kind }) => [
+                displayName ?? address,
+                kind !== "to" && ` (${kind === "cc" ? t.cc : t.bcc})`,
+                displayName && <span class="sub">{address}</span>,
+              ],
+            },
+            {
+              head: t.outcome,
+              cell: ({ status, reason, errorMessage, deliverAfter, sentAt, ...reported }) => (
+                <>
+                  {recipientBadge(v, message, status)} {sentAt && <Time v={v} at={sentAt} />}
+                  {reason && <span class="sub">{skipReasonLabels[v.locale][reason]}</span>}
+                  {deliverAfter && status === "Owed" && (
+                    <span class="sub">
+                      {t.waits} <Time v={v} at={deliverAfter} />
+                    </span>
+                  )}
+                  {errorMessage && <span class="sub">{errorMessage}</span>}
+                  {reported.deliveryState && (
+                    <>
+                      <br />
+                      {deliveryStates.badge(v, reported.deliveryState)}{" "}
+                      <Time v={v} at={reported.deliveryStateAt} />
+                      {reported.deliveryDetail && <span class="sub">{reported.deliveryDetail}</span>}
+                    </>
+                  )}
+                </>
+              ),
+            },
+          ])}
         </Card>
-        <div class="grid-2">
-          <Card title={t.recipients}>
-            {dataTable(t.recipientsCaption, message.recipients, null, [
-              {
-                head: t.address,
-                cell: ({ address, displayName, kind }) => (
-                  <>
-                    {displayName ?? address}
-                    {kind !== "to" && ` (${kind === "cc" ? t.cc : t.bcc})`}
-                    {displayName && <span class="sub">{address}</span>}
-                  </>
-                ),
-              },
-              {
-                head: t.outcome,
-                cell: ({ status, reason, errorMessage, deliverAfter, sentAt, ...reported }) => (
-                  <>
-                    {recipientBadge(v, message, status)} {sentAt && <Time v={v} at={sentAt} />}
-                    {reason && <span class="sub">{skipReasonLabels[v.locale][reason]}</span>}
-                    {deliverAfter && status === "Owed" && (
-                      <span class="sub">
-                        {t.waits} <Time v={v} at={deliverAfter} />
-                      </span>
-                    )}
-                    {errorMessage && <span class="sub">{errorMessage}</span>}
-                    {reported.deliveryState && (
-                      <>
-                        <br />
-                        {deliveryStates.badge(v, reported.deliveryState)}{" "}
-                        <Time v={v} at={reported.deliveryStateAt} />
-                        {reported.deliveryDetail && <span class="sub">{reported.deliveryDetail}</span>}
-                      </>
-                    )}
-                  </>
-                ),
-              },
-            ])}
-          </Card>
-          <Card title={t.attempts}>
-            <Attempts v={v} message={message} />
-          </Card>
-        </div>
-        {message.attachments.length > 0 && (
-          <Card title={t.attachments}>
-            {bulletList(message.attachments, ({ fileId, fileName, contentType }) => (
-              <>
-                <a href={`files/${fileId}`}>{fileName}</a> <span class="muted">{contentType}</span>
-              </>
-            ))}
-          </Card>
-        )}
-        <Card title={t.content}>
-          <Content v={v} message={message} />
+        <Card title={t.attempts}>
+          <Attempts v={v} message={message} />
         </Card>
-      </>
-    ),
+      </div>,
+      message.attachments.length > 0 && (
+        <Card title={t.attachments}>
+          {bulletList(message.attachments, ({ fileId, fileName, contentType }) => (
+            <>
+              <a href={`files/${fileId}`}>{fileName}</a> <span class="muted">{contentType}</span>
+            </>
+          ))}
+        </Card>
+      ),
+      <Card title={t.content}>
+        <Content v={v} message={message} />
+      </Card>,
+    ],
   };
 }
 
@@ -249,18 +243,14 @@ function Content({ v, message }: { v: Visit; message: Detail }) {
   }
   return (
     <>
-      {htmlBody !== null && (
-        <>
-          <h3>{t.htmlBody}</h3>
-          <HtmlFrame label={t.htmlFrame} src={`notifications/${id}/body`} />
-        </>
-      )}
-      {textBody !== null && (
-        <>
-          <h3>{t.textBody}</h3>
-          <CodeBlock label={t.textBody}>{textBody}</CodeBlock>
-        </>
-      )}
+      {htmlBody !== null && [
+        <h3>{t.htmlBody}</h3>,
+        <HtmlFrame label={t.htmlFrame} src={`notifications/${id}/body`} />,
+      ]}
+      {textBody !== null && [
+        <h3>{t.textBody}</h3>,
+        <CodeBlock label={t.textBody}>{textBody}</CodeBlock>,
+      ]}
     </>
   );
 }

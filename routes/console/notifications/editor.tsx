@@ -91,18 +91,16 @@ function previewErrors(v: Visit, refusal: Refusal) {
       refusal={refusal}
       describe={(name, message) => {
         const [, line, column] = /^line (\d+), column (\d+)/.exec(message) ?? [];
-        return (
-          <>
-            {line
-              ? (
-                <a href={`${v.address}#f-${name}`} data-caret={`f-${name} ${line} ${column}`}>
-                  {labels[name] ?? name}
-                </a>
-              )
-              : labels[name] ?? <code>{name}</code>}
-            {`: ${message}`}
-          </>
-        );
+        return [
+          line
+            ? (
+              <a href={`${v.address}#f-${name}`} data-caret={`f-${name} ${line} ${column}`}>
+                {labels[name] ?? name}
+              </a>
+            )
+            : labels[name] ?? <code>{name}</code>,
+          `: ${message}`,
+        ];
       }}
     />
   );
@@ -148,16 +146,14 @@ function editorView(v: Visit, sent: Sent | null, edited: Edited, note?: string):
   return {
     title: template?.name ?? t.newTemplate,
     crumbs: [{ href: "templates", label: t.title }],
-    actions: template && (
-      <>
-        {template.kind === "Template" &&
-          buttonLink(`notifications/send${searchOf({ template: template.slug })}`, t.send, {
-            icon: "notifications",
-          })}
-        {isStored &&
-          deleteButton(v, `templates/${template.id}/delete`, t.deleteConfirm(template.slug, template.locale))}
-      </>
-    ),
+    actions: template && [
+      template.kind === "Template" &&
+      buttonLink(`notifications/send${searchOf({ template: template.slug })}`, t.send, {
+        icon: "notifications",
+      }),
+      isStored &&
+      deleteButton(v, `templates/${template.id}/delete`, t.deleteConfirm(template.slug, template.locale)),
+    ],
     body: (
       <form class="editor" method="post" action={template ? `templates/${template.id}` : "templates/new"}>
         <CsrfField v={v} />
@@ -199,15 +195,13 @@ function contentCard(f: Fields, { template, layouts }: Edited, isStored: boolean
   const isTemplate = f.value("kind") === "Template";
   return (
     <Card>
-      {template ? fixedName(v, template) : (
-        <>
-          <div class="pair">
-            {f.text("slug", t.slug, { hint: t.slugHint, maxlength: 100 })}
-            {f.text("locale", t.locale, { hint: t.localeHint, placeholder: "en" })}
-          </div>
-          {f.select("kind", t.kind, kindChoices(v), { hint: t.kindHint })}
-        </>
-      )}
+      {template ? fixedName(v, template) : [
+        <div class="pair">
+          {f.text("slug", t.slug, { hint: t.slugHint, maxlength: 100 })}
+          {f.text("locale", t.locale, { hint: t.localeHint, placeholder: "en" })}
+        </div>,
+        f.select("kind", t.kind, kindChoices(v), { hint: t.kindHint }),
+      ]}
       {f.text("name", t.name)}
       {(isTemplate || !template) && (
         <div data-kinds="Template">

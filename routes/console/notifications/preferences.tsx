@@ -44,33 +44,31 @@ export const preferencesPage = formPage({
       action: "preferences",
       back: null,
       stacked: true,
-      inputs: (
-        <>
-          <Card title={t.categories}>
-            <p class="muted">{t.categoriesText}</p>
-            <CategoryMatrix v={v} rows={rows} />
+      inputs: [
+        <Card title={t.categories}>
+          <p class="muted">{t.categoriesText}</p>
+          <CategoryMatrix v={v} rows={rows} />
+        </Card>,
+        <div class="grid-2">
+          <Card title={t.quiet}>
+            <p class="muted">{t.quietText}</p>
+            {f.check("hasQuiet", t.hasQuiet)}
+            <div class="pair">
+              {f.text("quietHours.from", t.from, { type: "time" })}
+              {f.text("quietHours.to", t.to, { type: "time" })}
+            </div>
+            {f.select("timeZoneId", t.zone, zones)}
           </Card>
-          <div class="grid-2">
-            <Card title={t.quiet}>
-              <p class="muted">{t.quietText}</p>
-              {f.check("hasQuiet", t.hasQuiet)}
-              <div class="pair">
-                {f.text("quietHours.from", t.from, { type: "time" })}
-                {f.text("quietHours.to", t.to, { type: "time" })}
-              </div>
-              {f.select("timeZoneId", t.zone, zones)}
-            </Card>
-            <Card title={t.digest}>
-              <p class="muted">{t.digestText}</p>
-              {f.check("hasDigest", t.hasDigest)}
-              <div class="pair">
-                {f.text("digest.at", t.at, { type: "time" })}
-                {f.text("digest.locale", t.locale, { maxlength: 35, hint: t.localeHint })}
-              </div>
-            </Card>
-          </div>
-        </>
-      ),
+          <Card title={t.digest}>
+            <p class="muted">{t.digestText}</p>
+            {f.check("hasDigest", t.hasDigest)}
+            <div class="pair">
+              {f.text("digest.at", t.at, { type: "time" })}
+              {f.text("digest.locale", t.locale, { maxlength: 35, hint: t.localeHint })}
+            </div>
+          </Card>
+        </div>,
+      ],
     });
   },
   async send(v, form) {
@@ -119,12 +117,10 @@ function CategoryMatrix({ v, rows }: { v: Visit; rows: Category[] }) {
       head: t.category,
       cell: ({ category }) =>
         category
-          ? (
-            <>
-              <input type="hidden" name="category" value={category} />
-              {category}
-            </>
-          )
+          ? [
+            <input type="hidden" name="category" value={category} />,
+            category,
+          ]
           : (
             <input
               name="category"

@@ -183,13 +183,11 @@ export async function userSearchPage(v: Visit): Promise<Outcome> {
       id,
       label: `${`${firstName} ${lastName}`.trim()} <${email}>`.trim(),
     }));
-  return await fragment(
-    <>
-      <UserChecks users={chosen} ticked />
-      <UserChecks users={found} />
-      {search !== "" && items.length === 0 && <p class="muted">{t.noUsersFound}</p>}
-    </>,
-  );
+  return await fragment([
+    <UserChecks users={chosen} ticked />,
+    <UserChecks users={found} />,
+    search !== "" && items.length === 0 && <p class="muted">{t.noUsersFound}</p>,
+  ]);
 }
 
 const UserChecks = ({ users, ticked = false }: { users: ChosenUser[]; ticked?: boolean }) => (

@@ -23,22 +23,20 @@ export const senderPages: ConsolePage[] = [
         path: "senders",
         icon: "notifications",
         title: t.senders,
-        top: (
-          <>
-            <p class="muted">{t.sendersIntro}</p>
-            {may(v.viewer, managedBy) && (
-              <Card>
-                <FoldedForm fields={f} label={t.add} action="senders" submit={t.addIt}>
-                  <div class="pair">
-                    {f.text("address", t.address, { type: "email", required: true })}
-                    {f.text("name", t.name, { hint: t.senderNameHint })}
-                  </div>
-                  {f.select("method", t.method, labelled(SENDER_METHODS, proofLabels[v.locale]))}
-                </FoldedForm>
-              </Card>
-            )}
-          </>
-        ),
+        top: [
+          <p class="muted">{t.sendersIntro}</p>,
+          may(v.viewer, managedBy) && (
+            <Card>
+              <FoldedForm fields={f} label={t.add} action="senders" submit={t.addIt}>
+                <div class="pair">
+                  {f.text("address", t.address, { type: "email", required: true })}
+                  {f.text("name", t.name, { hint: t.senderNameHint })}
+                </div>
+                {f.select("method", t.method, labelled(SENDER_METHODS, proofLabels[v.locale]))}
+              </FoldedForm>
+            </Card>
+          ),
+        ],
         caption: t.caption,
         empty: [t.empty, t.emptyText],
         filters: [],
@@ -70,15 +68,13 @@ export const senderPages: ConsolePage[] = [
             ],
           },
           actionsColumn(v, ({ id, address, method, status, isDefault }) =>
-            may(v.viewer, managedBy) && (
-              <>
-                {(method === "Dns" || status !== "Verified") &&
-                  actionButton(v, `senders/${id}/verify`, method === "Mail" ? t.mailAgain : t.verify)}
-                {status === "Verified" && !isDefault &&
-                  actionButton(v, `senders/${id}/default`, t.makeDefault)}
-                {actionButton(v, `senders/${id}/remove`, t.takeOut, { confirm: t.removeConfirm(address) })}
-              </>
-            )),
+            may(v.viewer, managedBy) && [
+              (method === "Dns" || status !== "Verified") &&
+              actionButton(v, `senders/${id}/verify`, method === "Mail" ? t.mailAgain : t.verify),
+              status === "Verified" && !isDefault &&
+              actionButton(v, `senders/${id}/default`, t.makeDefault),
+              actionButton(v, `senders/${id}/remove`, t.takeOut, { confirm: t.removeConfirm(address) }),
+            ]),
         ],
       });
     },

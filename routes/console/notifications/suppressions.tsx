@@ -21,23 +21,21 @@ export const suppressionPages: ConsolePage[] = [
         path: "suppressions",
         icon: "check",
         title: t.title,
-        top: (
-          <>
-            <p class="muted">{t.intro}</p>
-            <Card>
-              <FoldedForm fields={f} label={t.add} action="suppressions" submit={t.addIt}>
-                <div class="pair">
-                  {f.select("channel", t.channel, labelled(SUPPRESSED_CHANNELS, channelLabels[v.locale]))}
-                  {f.text("address", t.address, { required: true })}
-                </div>
-                <div class="pair">
-                  {f.select("reason", t.reason, labelled(SUPPRESSION_REASONS, reasons))}
-                  {f.text("detail", t.details)}
-                </div>
-              </FoldedForm>
-            </Card>
-          </>
-        ),
+        top: [
+          <p class="muted">{t.intro}</p>,
+          <Card>
+            <FoldedForm fields={f} label={t.add} action="suppressions" submit={t.addIt}>
+              <div class="pair">
+                {f.select("channel", t.channel, labelled(SUPPRESSED_CHANNELS, channelLabels[v.locale]))}
+                {f.text("address", t.address, { required: true })}
+              </div>
+              <div class="pair">
+                {f.select("reason", t.reason, labelled(SUPPRESSION_REASONS, reasons))}
+                {f.text("detail", t.details)}
+              </div>
+            </FoldedForm>
+          </Card>,
+        ],
         caption: t.caption,
         empty: [t.empty, t.emptyText],
         filters: [search(t.search), channelFilter],

@@ -73,19 +73,17 @@ async function versionsView(v: Visit, { kind, list, title, labels, mayRestore }:
     title: t.versions,
     crumbs: [{ href: list, label: title(v) }, { href: here, label: template.name }],
     actions: buttonLink(here, t.back),
-    body: (
-      <>
-        <Card title={t.differences(older, newer)}>
-          <form method="get" action={`${here}/versions`} class="row compare">
-            <VersionSelect label={t.olderVersion} name="older" value={older} versions={versions} />
-            <VersionSelect label={t.newerVersion} name="newer" value={newer} versions={versions} />
-            <button type="submit" class="button">{t.compare}</button>
-          </form>
-          <Differences v={v} changes={changes} labels={labels(v)} versions={[older, newer]} words={words} />
-        </Card>
-        <Card>{await versionTable(v, here, versions, mayRestore(v, template))}</Card>
-      </>
-    ),
+    body: [
+      <Card title={t.differences(older, newer)}>
+        <form method="get" action={`${here}/versions`} class="row compare">
+          <VersionSelect label={t.olderVersion} name="older" value={older} versions={versions} />
+          <VersionSelect label={t.newerVersion} name="newer" value={newer} versions={versions} />
+          <button type="submit" class="button">{t.compare}</button>
+        </form>
+        <Differences v={v} changes={changes} labels={labels(v)} versions={[older, newer]} words={words} />
+      </Card>,
+      <Card>{await versionTable(v, here, versions, mayRestore(v, template))}</Card>,
+    ],
   };
 }
 
@@ -110,20 +108,18 @@ async function versionTable(v: Visit, here: string, versions: Item[], mayRestore
     },
     {
       head: t.compare,
-      cell: ({ version }) => (
-        <>
-          {version > 1 && (
-            <a href={`${here}/versions?older=${version - 1}&newer=${version}`}>
-              {version - 1} → {version}
-            </a>
-          )}
-          {version < newest - 1 && (
-            <a class="sub" href={`${here}/versions?older=${version}&newer=${newest}`}>
-              {t.sinceVersion(version)}
-            </a>
-          )}
-        </>
-      ),
+      cell: ({ version }) => [
+        version > 1 && (
+          <a href={`${here}/versions?older=${version - 1}&newer=${version}`}>
+            {version - 1} → {version}
+          </a>
+        ),
+        version < newest - 1 && (
+          <a class="sub" href={`${here}/versions?older=${version}&newer=${newest}`}>
+            {t.sinceVersion(version)}
+          </a>
+        ),
+      ],
     },
     {
       head: t.restore,
@@ -166,16 +162,14 @@ function Differences({ v, changes, labels, versions, words }: {
                 <tr>{versions.map((version) => <th scope="col">{t.versionOf(version)}</th>)}</tr>
               </thead>
               <tbody>
-                {parts.map(({ skipped, lines }) => (
-                  <>
-                    {skipped > 0 && (
-                      <tr>
-                        <td colspan={2} class="muted">{`… ${t.unchangedLines(skipped)}`}</td>
-                      </tr>
-                    )}
-                    {pairsOf(lines).map((pair) => <Pair v={v} pair={pair} words={words} />)}
-                  </>
-                ))}
+                {parts.map(({ skipped, lines }) => [
+                  skipped > 0 && (
+                    <tr>
+                      <td colspan={2} class="muted">{`… ${t.unchangedLines(skipped)}`}</td>
+                    </tr>
+                  ),
+                  pairsOf(lines).map((pair) => <Pair v={v} pair={pair} words={words} />),
+                ])}
               </tbody>
             </table>
           )}
@@ -264,18 +258,16 @@ async function versionPage(v: Visit): Promise<View> {
       <Card>
         {factList([[notificationTexts[v.locale].subject, rendered.subject]])}
         <p class="hint">{t.sampleNote}</p>
-        {rendered.htmlBody === null ? <p class="muted">{t.noHtml}</p> : (
-          <>
-            {tabBar(t.colours, [
-              { href: here, label: t.light, isCurrent: !isDark },
-              { href: `${here}?colours=dark`, label: t.dark, isCurrent: isDark },
-            ])}
-            <div class="devices">
-              <Device label={t.phone} width="phone" src={body} isDark={isDark} />
-              <Device label={t.desktop} width="desktop" src={body} isDark={isDark} />
-            </div>
-          </>
-        )}
+        {rendered.htmlBody === null ? <p class="muted">{t.noHtml}</p> : [
+          tabBar(t.colours, [
+            { href: here, label: t.light, isCurrent: !isDark },
+            { href: `${here}?colours=dark`, label: t.dark, isCurrent: isDark },
+          ]),
+          <div class="devices">
+            <Device label={t.phone} width="phone" src={body} isDark={isDark} />
+            <Device label={t.desktop} width="desktop" src={body} isDark={isDark} />
+          </div>,
+        ]}
         {rendered.textBody && (
           <details open={rendered.htmlBody === null}>
             <summary>{notificationTexts[v.locale].previewText}</summary>

@@ -99,33 +99,31 @@ export function Deliveries({ v, stats, since }: {
   const share = percent(v, ended === 0 ? 0 : sent / ended);
   return (
     <Card title={t.deliveries}>
-      {stats.totalNotifications === 0 ? <Empty icon="notifications" title={t.noMessages} /> : (
-        <>
-          {statisticList(v, [
-            [t.allMessages, stats.totalNotifications, messages(null)],
-            [t.sent, sent, messages("Sent")],
-            [t.failedMessages, failedNotifications, {
-              ...messages("Failed"),
-              ...failedNotifications > 0 ? { tone: "warn" } : {},
-            }],
-            [t.deadLettered, deadLetteredNotifications, {
-              ...messages("DeadLettered"),
-              ...deadLetteredNotifications > 0 ? { tone: "bad" } : {},
-            }],
-          ])}
-          {ended > 0 && (
-            <div>
-              <Meter
-                label={t.deliveredShare(share)}
-                value={sent}
-                max={ended}
-                tone={failed > 0 ? "warn" : "ok"}
-              />
-              <span class="muted">{t.deliveredShare(share)}</span>
-            </div>
-          )}
-        </>
-      )}
+      {stats.totalNotifications === 0 ? <Empty icon="notifications" title={t.noMessages} /> : [
+        statisticList(v, [
+          [t.allMessages, stats.totalNotifications, messages(null)],
+          [t.sent, sent, messages("Sent")],
+          [t.failedMessages, failedNotifications, {
+            ...messages("Failed"),
+            ...failedNotifications > 0 ? { tone: "warn" } : {},
+          }],
+          [t.deadLettered, deadLetteredNotifications, {
+            ...messages("DeadLettered"),
+            ...deadLetteredNotifications > 0 ? { tone: "bad" } : {},
+          }],
+        ]),
+        ended > 0 && (
+          <div>
+            <Meter
+              label={t.deliveredShare(share)}
+              value={sent}
+              max={ended}
+              tone={failed > 0 ? "warn" : "ok"}
+            />
+            <span class="muted">{t.deliveredShare(share)}</span>
+          </div>
+        ),
+      ]}
     </Card>
   );
 }

@@ -84,12 +84,10 @@ function StepsCard({ v, steps }: { v: Visit; steps: Step[] }) {
     <Card
       id={PATH}
       title={t.title}
-      actions={
-        <>
-          <span class="muted">{t.progress(done, steps.length)}</span>
-          {actionButton(v, `${PATH}/dismiss`, t.dismiss)}
-        </>
-      }
+      actions={[
+        <span class="muted">{t.progress(done, steps.length)}</span>,
+        actionButton(v, `${PATH}/dismiss`, t.dismiss),
+      ]}
     >
       <p class="muted">{t.intro}</p>
       <ol class="steps">

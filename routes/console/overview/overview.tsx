@@ -60,28 +60,26 @@ async function overviewPage(v: Visit): Promise<Outcome> {
   return {
     title: t.title,
     actions: <WindowTabs v={v} path="./" window={window} />,
-    body: (
-      <>
-        <FirstSteps v={v} />
-        <LivePart v={v} id="overview" everySeconds={5}>
-          <AttentionCard v={v} overview={overview} />
-          {cards.length > 0 && <div class="grid-2">{await Promise.all(cards)}</div>}
-          {isOpen(v, "jobs") && <JobStatistics v={v} overview={overview} />}
-          {isOpen(v, "jobs") && <Queues v={v} overview={overview} />}
-          <div class="columns">
-            {isOpen(v, "jobs") && <ThroughputCard v={v} overview={overview} window={window} />}
-            {changes && <ChangesCard v={v} changes={changes} window={window} />}
-            {isOpen(v, "report-runs") && <ReportRuns v={v} runs={runs} schedules={schedules} />}
-            {overview.notifications && (
-              <Deliveries v={v} stats={overview.notifications} since={overview.since} />
-            )}
-            <WorstTenants v={v} overview={overview} />
-            {overview.scanner && <ScannerCard v={v} scanner={overview.scanner} />}
-            {overview.workers && !v.scope && <Instances v={v} workers={overview.workers} />}
-          </div>
-        </LivePart>
-      </>
-    ),
+    body: [
+      <FirstSteps v={v} />,
+      <LivePart v={v} id="overview" everySeconds={5}>
+        <AttentionCard v={v} overview={overview} />
+        {cards.length > 0 && <div class="grid-2">{await Promise.all(cards)}</div>}
+        {isOpen(v, "jobs") && <JobStatistics v={v} overview={overview} />}
+        {isOpen(v, "jobs") && <Queues v={v} overview={overview} />}
+        <div class="columns">
+          {isOpen(v, "jobs") && <ThroughputCard v={v} overview={overview} window={window} />}
+          {changes && <ChangesCard v={v} changes={changes} window={window} />}
+          {isOpen(v, "report-runs") && <ReportRuns v={v} runs={runs} schedules={schedules} />}
+          {overview.notifications && (
+            <Deliveries v={v} stats={overview.notifications} since={overview.since} />
+          )}
+          <WorstTenants v={v} overview={overview} />
+          {overview.scanner && <ScannerCard v={v} scanner={overview.scanner} />}
+          {overview.workers && !v.scope && <Instances v={v} workers={overview.workers} />}
+        </div>
+      </LivePart>,
+    ],
   };
 }
 
@@ -251,7 +249,7 @@ async function waitingCounts(v: Visit): Promise<Response> {
   const waiting = [...problems, ...infected];
   const paths = v.nav.flatMap(({ items }) => items.map(({ path }) => path));
   const answer = await fragment(
-    <>{paths.map((path) => navCount(v, path, waiting.find((one) => one.path === path)))}</>,
+    paths.map((path) => navCount(v, path, waiting.find((one) => one.path === path))),
   );
   answer.headers.set("cache-control", "private, max-age=15");
   answer.headers.set("vary", "cookie");

@@ -342,33 +342,29 @@ function rowFormView(
   return {
     title,
     crumbs: [{ href: path, label: manyOf(record, v.locale) }],
-    actions: row && (
-      <>
-        {rowButtons(v, record, actions, row)}
-        {isOpen &&
-          deleteButton(
-            v,
-            `${here}/delete`,
-            record.softDeleted ? t.deleteConfirm(title) : t.deleteUndoable(title),
-          )}
-      </>
-    ),
-    body: (
-      <>
-        <Card>
-          <Form
-            fields={f}
-            action={here}
-            submit={row ? undefined : t.create}
-            back={path}
-            readOnly={!isOpen}
-          >
-            {members.map((member) => inputOf(f, member, choices))}
-          </Form>
-        </Card>
-        {row && <RowFacts v={v} record={record} row={row} shown={members} />}
-      </>
-    ),
+    actions: row && [
+      rowButtons(v, record, actions, row),
+      isOpen &&
+      deleteButton(
+        v,
+        `${here}/delete`,
+        record.softDeleted ? t.deleteConfirm(title) : t.deleteUndoable(title),
+      ),
+    ],
+    body: [
+      <Card>
+        <Form
+          fields={f}
+          action={here}
+          submit={row ? undefined : t.create}
+          back={path}
+          readOnly={!isOpen}
+        >
+          {members.map((member) => inputOf(f, member, choices))}
+        </Form>
+      </Card>,
+      row && <RowFacts v={v} record={record} row={row} shown={members} />,
+    ],
   };
 }
 

@@ -105,95 +105,91 @@ function editorView(
   return {
     title: template?.name ?? t.newTemplate,
     crumbs: [{ href: "document-templates", label: t.title }],
-    actions: template && (
-      <>
-        {may(v.viewer, "generate:documents") &&
-          buttonLink(`document-templates/${template.id}/generate`, t.generate, { icon: "play" })}
-        {mayChange &&
-          deleteButton(
-            v,
-            `document-templates/${template.id}/delete`,
-            t.deleteConfirm(template.slug, template.locale),
-          )}
-      </>
-    ),
-    body: (
-      <>
-        {samples.length > 0 && (
-          <Card title={t.samples}>
+    actions: template && [
+      may(v.viewer, "generate:documents") &&
+      buttonLink(`document-templates/${template.id}/generate`, t.generate, { icon: "play" }),
+      mayChange &&
+      deleteButton(
+        v,
+        `document-templates/${template.id}/delete`,
+        t.deleteConfirm(template.slug, template.locale),
+      ),
+    ],
+    body: [
+      samples.length > 0 && (
+        <Card title={t.samples}>
+          <div class="row">
+            {samples.map((sample) =>
+              buttonLink(
+                `document-templates/new${searchOf({ sample: idOf(sample) })}`,
+                `${sample.name} (${languagesOf(sample)})`,
+              )
+            )}
+          </div>
+        </Card>
+      ),
+      <form
+        class="editor"
+        method="post"
+        action={template ? `document-templates/${template.id}` : "document-templates/new"}
+      >
+        <CsrfField v={v} />
+        <input type="hidden" name="etag" value={f.etag()} />
+        <div class="stack">
+          <FormRefusal v={v} refusal={sent?.refusal ?? null} known={["texts", ...f.known]} />
+          <Card>
+            {template
+              ? (
+                <p class="row">
+                  <input type="hidden" name="slug" value={template.slug} />
+                  <input type="hidden" name="locale" value={template.locale} />
+                  <code>{template.slug}</code> · <code>{template.locale}</code>
+                </p>
+              )
+              : (
+                <div class="pair">
+                  {f.text("slug", t.slug, { hint: t.slugHint, maxlength: 63 })}
+                  {f.text("locale", t.locale, { hint: t.languageHint, placeholder: "en" })}
+                </div>
+              )}
+            {f.text("name", t.name)}
+            {f.text("titleTemplate", t.documentTitle, { hint: t.documentTitleHint })}
+            {f.area("bodyTemplate", t.body, { rows: 22, code: true, hint: t.bodyHint })}
+            {f.text("requiredVariables", t.required, { hint: t.requiredHint })}
+            {textRows(f, source?.texts, t.textsHint)}
             <div class="row">
-              {samples.map((sample) =>
-                buttonLink(
-                  `document-templates/new${searchOf({ sample: idOf(sample) })}`,
-                  `${sample.name} (${languagesOf(sample)})`,
-                )
+              {mayChange && (
+                <button type="submit" class="button primary">{template ? t.save : t.create}</button>
+              )}
+              {template && (
+                <span class="muted">
+                  <a href={`document-templates/${template.id}/versions`}>{t.version} {template.version}</a> ·
+                  {" "}
+                  {t.changed} <Time v={v} at={template.updatedAt} />
+                </span>
               )}
             </div>
           </Card>
-        )}
-        <form
-          class="editor"
-          method="post"
-          action={template ? `document-templates/${template.id}` : "document-templates/new"}
-        >
-          <CsrfField v={v} />
-          <input type="hidden" name="etag" value={f.etag()} />
-          <div class="stack">
-            <FormRefusal v={v} refusal={sent?.refusal ?? null} known={["texts", ...f.known]} />
-            <Card>
-              {template
-                ? (
-                  <p class="row">
-                    <input type="hidden" name="slug" value={template.slug} />
-                    <input type="hidden" name="locale" value={template.locale} />
-                    <code>{template.slug}</code> · <code>{template.locale}</code>
-                  </p>
-                )
-                : (
-                  <div class="pair">
-                    {f.text("slug", t.slug, { hint: t.slugHint, maxlength: 63 })}
-                    {f.text("locale", t.locale, { hint: t.languageHint, placeholder: "en" })}
-                  </div>
-                )}
-              {f.text("name", t.name)}
-              {f.text("titleTemplate", t.documentTitle, { hint: t.documentTitleHint })}
-              {f.area("bodyTemplate", t.body, { rows: 22, code: true, hint: t.bodyHint })}
-              {f.text("requiredVariables", t.required, { hint: t.requiredHint })}
-              {textRows(f, source?.texts, t.textsHint)}
-              <div class="row">
-                {mayChange && (
-                  <button type="submit" class="button primary">{template ? t.save : t.create}</button>
-                )}
-                {template && (
-                  <span class="muted">
-                    <a href={`document-templates/${template.id}/versions`}>{t.version} {template.version}</a>
-                    {" "}
-                    · {t.changed} <Time v={v} at={template.updatedAt} />
-                  </span>
-                )}
-              </div>
-            </Card>
-          </div>
-          <div class="stack">
-            <Card title={t.preview}>
-              <p class="muted">{t.previewText}</p>
-              {f.text("previewLanguage", t.previewLanguage, { hint: t.localeHint, maxlength: 35 })}
-              <button
-                type="submit"
-                class="button"
-                formaction="document-templates/preview"
-                formtarget={FRAME}
-                formnovalidate
-              >
-                {t.preview}
-              </button>
-              <iframe class="preview" title={t.preview} name={FRAME}></iframe>
-              {f.area("sampleData", t.sample, { code: true, rows: 10, hint: t.sampleHint })}
-            </Card>
-          </div>
-        </form>
-      </>
-    ),
+        </div>
+        <div class="stack">
+          <Card title={t.preview}>
+            <p class="muted">{t.previewText}</p>
+            {f.text("previewLanguage", t.previewLanguage, { hint: t.localeHint, maxlength: 35 })}
+            <button
+              type="submit"
+              class="button"
+              formaction="document-templates/preview"
+              formtarget={FRAME}
+              formnovalidate
+            >
+              {t.preview}
+            </button>
+            <iframe class="preview" title={t.preview} name={FRAME}></iframe>
+            {f.area("sampleData", t.sample, { code: true, rows: 10, hint: t.sampleHint })}
+          </Card>
+        </div>
+      </form>,
+    ],
   };
 }
 

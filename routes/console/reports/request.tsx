@@ -144,18 +144,16 @@ function inputOf(name: string): string {
 export function requestFields(f: Fields, template: Template, targets: Target[]) {
   const t = reportTexts[f.v.locale];
   const { parameters } = template;
-  return (
-    <>
-      <fieldset>
-        <legend>{t.parameters}</legend>
-        {parameters.length === 0 && <p class="muted">{t.noParameters}</p>}
-        <div class="pair">{parameters.map((parameter) => parameterInput(f, parameter))}</div>
-      </fieldset>
-      {f.select("format", t.format, formatChoices(template.supportedFormats), { required: true })}
-      {deliveryFields(f, targets)}
-      {parameters.length > 0 && burstFields(f, parameters)}
-    </>
-  );
+  return [
+    <fieldset>
+      <legend>{t.parameters}</legend>
+      {parameters.length === 0 && <p class="muted">{t.noParameters}</p>}
+      <div class="pair">{parameters.map((parameter) => parameterInput(f, parameter))}</div>
+    </fieldset>,
+    f.select("format", t.format, formatChoices(template.supportedFormats), { required: true }),
+    deliveryFields(f, targets),
+    parameters.length > 0 && burstFields(f, parameters),
+  ];
 }
 
 /** The input of one parameter, by its type and allowed values. */

@@ -64,19 +64,17 @@ async function runPage(v: Visit): Promise<View> {
   return {
     title,
     crumbs: [{ href: "report-runs", label: t.history }],
-    actions: (
-      <>
-        {!isDocument(run) &&
-          buttonLink(`reports/${encodeURIComponent(run.templateId)}?from=${run.id}`, t.again, {
-            icon: "retry",
-          })}
-        {actionButton(v, `report-runs/${run.id}/delete`, isMoving(run) ? t.cancelRun : t.remove, {
-          icon: isMoving(run) ? "close" : "trash",
-          tone: "danger",
-          confirm: isMoving(run) ? t.cancelConfirm : t.deleteConfirm,
-        })}
-      </>
-    ),
+    actions: [
+      !isDocument(run) &&
+      buttonLink(`reports/${encodeURIComponent(run.templateId)}?from=${run.id}`, t.again, {
+        icon: "retry",
+      }),
+      actionButton(v, `report-runs/${run.id}/delete`, isMoving(run) ? t.cancelRun : t.remove, {
+        icon: isMoving(run) ? "close" : "trash",
+        tone: "danger",
+        confirm: isMoving(run) ? t.cancelConfirm : t.deleteConfirm,
+      }),
+    ],
     body: (
       <LivePart v={v} id="run" {...isLive ? { everySeconds: 2 } : {}}>
         <Progress v={v} run={run} />
@@ -280,13 +278,11 @@ export async function runsPage(v: Visit): Promise<View> {
       icon: "reports",
       caption: t.historyCaption,
       empty: [t.noRuns, t.noRunsText],
-      top: (
-        <>
-          {v.query.get("scheduleId") && <FilterNotice v={v} text={t.ofSchedule} />}
-          {v.query.get("burstId") && <FilterNotice v={v} text={t.ofBurst} />}
-          {since && fromDate === since && <FilterNotice v={v} text={t.sinceOnly(exactTime(v, since))} />}
-        </>
-      ),
+      top: [
+        v.query.get("scheduleId") && <FilterNotice v={v} text={t.ofSchedule} />,
+        v.query.get("burstId") && <FilterNotice v={v} text={t.ofBurst} />,
+        since && fromDate === since && <FilterNotice v={v} text={t.sinceOnly(exactTime(v, since))} />,
+      ],
       filters: [
         hidden("scheduleId"),
         hidden("burstId"),

@@ -50,43 +50,39 @@ async function schedulePage(v: Visit): Promise<View> {
   return {
     title: schedule.name,
     crumbs: [{ href: "report-schedules", label: t.schedules }],
-    actions: (
-      <>
-        {actionButton(v, `${here}/trigger`, t.trigger, { icon: "play" })}
-        {schedule.isActive
-          ? actionButton(v, `${here}/pause`, t.pause, { icon: "pause" })
-          : actionButton(v, `${here}/resume`, t.resume, { icon: "play" })}
-        {buttonLink(`${here}/edit`, r.edit, { icon: "settings" })}
-        {deleteButton(v, `${here}/delete`, t.deleteConfirm(schedule.name))}
-      </>
-    ),
-    body: (
-      <>
-        {schedule.description && <p class="pre-line break">{schedule.description}</p>}
-        <LivePart v={v} id="schedule" everySeconds={runs.items.some(isMoving) ? 2 : 15}>
-          <div class="grid-2">
-            <FactsCard v={v} schedule={schedule} templates={templates} names={names} />
-            <Card title={t.nextRuns}>
-              {schedule.isActive
-                ? <RunTimes v={v} cron={schedule.cronExpression} zone={schedule.timeZoneId} />
-                : <p class="muted">{t.paused}</p>}
-            </Card>
-          </div>
-          <div class="grid-2">
-            <ParametersCard v={v} templates={templates} of={schedule} />
-            <DeliveryCard v={v} schedule={schedule} targets={targets} />
-          </div>
-          <Card title={t.lastRuns} actions={<a href={`report-runs?scheduleId=${id}`}>{t.all}</a>}>
-            {dataTable(
-              r.historyCaption,
-              runs.items,
-              <Empty icon="reports" title={r.noRuns}>{r.noRunsText}</Empty>,
-              columns,
-            )}
+    actions: [
+      actionButton(v, `${here}/trigger`, t.trigger, { icon: "play" }),
+      schedule.isActive
+        ? actionButton(v, `${here}/pause`, t.pause, { icon: "pause" })
+        : actionButton(v, `${here}/resume`, t.resume, { icon: "play" }),
+      buttonLink(`${here}/edit`, r.edit, { icon: "settings" }),
+      deleteButton(v, `${here}/delete`, t.deleteConfirm(schedule.name)),
+    ],
+    body: [
+      schedule.description && <p class="pre-line break">{schedule.description}</p>,
+      <LivePart v={v} id="schedule" everySeconds={runs.items.some(isMoving) ? 2 : 15}>
+        <div class="grid-2">
+          <FactsCard v={v} schedule={schedule} templates={templates} names={names} />
+          <Card title={t.nextRuns}>
+            {schedule.isActive
+              ? <RunTimes v={v} cron={schedule.cronExpression} zone={schedule.timeZoneId} />
+              : <p class="muted">{t.paused}</p>}
           </Card>
-        </LivePart>
-      </>
-    ),
+        </div>
+        <div class="grid-2">
+          <ParametersCard v={v} templates={templates} of={schedule} />
+          <DeliveryCard v={v} schedule={schedule} targets={targets} />
+        </div>
+        <Card title={t.lastRuns} actions={<a href={`report-runs?scheduleId=${id}`}>{t.all}</a>}>
+          {dataTable(
+            r.historyCaption,
+            runs.items,
+            <Empty icon="reports" title={r.noRuns}>{r.noRunsText}</Empty>,
+            columns,
+          )}
+        </Card>
+      </LivePart>,
+    ],
   };
 }
 

@@ -35,18 +35,14 @@ async function targetsPage(v: Visit): Promise<View> {
     path: "report-targets",
     icon: "files",
     title: t.targets,
-    actions: (
-      <>
-        {buttonLink("report-targets/new?kind=s3", t.newBucket, { icon: "plus", tone: "primary" })}
-        {buttonLink("report-targets/new?kind=slack", t.newChat, { icon: "plus" })}
-      </>
-    ),
-    top: (
-      <>
-        {scheduleTabs(v, "report-targets")}
-        <SecretCard v={v} secret={secret} />
-      </>
-    ),
+    actions: [
+      buttonLink("report-targets/new?kind=s3", t.newBucket, { icon: "plus", tone: "primary" }),
+      buttonLink("report-targets/new?kind=slack", t.newChat, { icon: "plus" }),
+    ],
+    top: [
+      scheduleTabs(v, "report-targets"),
+      <SecretCard v={v} secret={secret} />,
+    ],
     caption: t.caption,
     empty: [t.none, t.noneText],
     filters: [choice("kind", t.kind, { s3: t.s3, slack: t.slack })],
@@ -152,34 +148,30 @@ function targetForm(
   return formView(f, {
     title: target?.name ?? (isBucket ? t.newBucket : t.newChat),
     crumbs: [{ href: "report-targets", label: t.targets }],
-    actions: target && (
-      <>
-        {actionButton(v, `${here}/test`, t.test, { icon: "play", tone: "primary" })}
-        {deleteButton(v, `${here}/delete`, t.removeConfirm(target.name))}
-      </>
-    ),
+    actions: target && [
+      actionButton(v, `${here}/test`, t.test, { icon: "play", tone: "primary" }),
+      deleteButton(v, `${here}/delete`, t.removeConfirm(target.name)),
+    ],
     inputs: [
       <input type="hidden" name="kind" value={String(values.kind)} />,
       f.text("name", t.name, { required: true }),
       isBucket
-        ? (
-          <>
-            {f.text("endpoint", t.endpoint, { type: "url", required: true, hint: t.endpointHint })}
-            <div class="pair">
-              {f.text("bucket", t.bucket, { required: true })}
-              {f.text("prefix", t.prefix, { hint: t.prefixHint })}
-              {f.text("region", t.region, { placeholder: "us-east-1" })}
-              {f.text("accessKeyId", t.accessKeyId, { required: true })}
-            </div>
-            {f.text("secretAccessKey", t.secretAccessKey, {
-              type: "password",
-              required: !target,
-              autocomplete: "off",
-              ...kept,
-            })}
-            {f.check("pathStyle", t.pathStyle)}
-          </>
-        )
+        ? [
+          f.text("endpoint", t.endpoint, { type: "url", required: true, hint: t.endpointHint }),
+          <div class="pair">
+            {f.text("bucket", t.bucket, { required: true })}
+            {f.text("prefix", t.prefix, { hint: t.prefixHint })}
+            {f.text("region", t.region, { placeholder: "us-east-1" })}
+            {f.text("accessKeyId", t.accessKeyId, { required: true })}
+          </div>,
+          f.text("secretAccessKey", t.secretAccessKey, {
+            type: "password",
+            required: !target,
+            autocomplete: "off",
+            ...kept,
+          }),
+          f.check("pathStyle", t.pathStyle),
+        ]
         : f.text("webhookUrl", t.webhookUrl, {
           type: "password",
           required: !target,

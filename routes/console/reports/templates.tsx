@@ -24,15 +24,13 @@ export async function templatesPage(v: Visit): Promise<View> {
       [
         {
           head: t.report,
-          cell: ({ templateId, displayName, description, isGlobal }) => (
-            <>
-              <span class="row">
-                <a href={`reports/${encodeURIComponent(templateId)}`}>{displayName}</a>
-                {isGlobal && <Badge tone="idle">{t.allRows}</Badge>}
-              </span>
-              <span class="sub">{description}</span>
-            </>
-          ),
+          cell: ({ templateId, displayName, description, isGlobal }) => [
+            <span class="row">
+              <a href={`reports/${encodeURIComponent(templateId)}`}>{displayName}</a>
+              {isGlobal && <Badge tone="idle">{t.allRows}</Badge>}
+            </span>,
+            <span class="sub">{description}</span>,
+          ],
         },
         {
           head: t.formats,
@@ -71,12 +69,10 @@ export const generatePage = formPage({
     return formView(f, {
       title: displayName,
       crumbs: [{ href: "reports", label: t.templates }],
-      actions: (
-        <>
-          {buttonLink(`report-runs?templateId=${templateId}`, t.history)}
-          {buttonLink(`report-schedules/new?template=${templateId}`, t.schedule, { icon: "schedules" })}
-        </>
-      ),
+      actions: [
+        buttonLink(`report-runs?templateId=${templateId}`, t.history),
+        buttonLink(`report-schedules/new?template=${templateId}`, t.schedule, { icon: "schedules" }),
+      ],
       submit: t.generate,
       back: null,
       intro: description,

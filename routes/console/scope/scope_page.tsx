@@ -22,12 +22,10 @@ export const scopePage: ConsolePage = {
     if (inDialog) return await fragment(results);
     return {
       title: t.title,
-      body: (
-        <>
-          <SearchForm v={v} action="scope" label={t.search} value={q} fields={{ back }} />
-          <Card>{results}</Card>
-        </>
-      ),
+      body: [
+        <SearchForm v={v} action="scope" label={t.search} value={q} fields={{ back }} />,
+        <Card>{results}</Card>,
+      ],
     };
   },
 };
@@ -74,12 +72,10 @@ function Choice({ v, choice, back, attributes }: {
   const mayLook = !isMember && v.viewer.tenant === null && !list.includes("/") && showsAnyTenant(v, list);
   const away = mayLook ? t.see : t.other;
   const detail = isCurrent ? t.current : isMember ? tenantId === null ? t.wholeDetail : t.member : away;
-  const content = (
-    <>
-      <span class="finder-title">{name}</span>
-      <span class="muted">{detail}</span>
-    </>
-  );
+  const content = [
+    <span class="finder-title">{name}</span>,
+    <span class="muted">{detail}</span>,
+  ];
   if (!isMember) {
     return (
       <a

@@ -39,27 +39,23 @@ async function searchPage(v: Visit): Promise<Outcome> {
   }
   return {
     title: t.search,
-    body: (
-      <>
-        <SearchForm v={v} action="search" label={t.hint} value={q} />
-        {groups.length === 0 && (
-          <Empty icon="search" title={nothingFor(v, q)}>{q !== "" && t.otherScope}</Empty>
-        )}
-        {groups.map(({ title, items, more }) => (
-          <Card title={title}>
-            <div class="finder-list">
-              {items.map((found) => (
-                <a class="finder-item" href={found.href}>
-                  <Names found={found} />
-                </a>
-              ))}
-              {more && <a class="finder-item" href={more}>{t.moreIn(title)}</a>}
-            </div>
-          </Card>
-        ))}
-        {q !== "" && q.length < MIN_SEARCH_LENGTH && <p class="muted">{t.short}</p>}
-      </>
-    ),
+    body: [
+      <SearchForm v={v} action="search" label={t.hint} value={q} />,
+      groups.length === 0 && <Empty icon="search" title={nothingFor(v, q)}>{q !== "" && t.otherScope}</Empty>,
+      groups.map(({ title, items, more }) => (
+        <Card title={title}>
+          <div class="finder-list">
+            {items.map((found) => (
+              <a class="finder-item" href={found.href}>
+                <Names found={found} />
+              </a>
+            ))}
+            {more && <a class="finder-item" href={more}>{t.moreIn(title)}</a>}
+          </div>
+        </Card>
+      )),
+      q !== "" && q.length < MIN_SEARCH_LENGTH && <p class="muted">{t.short}</p>,
+    ],
   };
 }
 

@@ -1,3 +1,4 @@
+import { html } from "hono/html";
 import type { Child } from "hono/jsx";
 import { Problem } from "../../../domain/problems/problem.ts";
 import { Refusal, refusalOf, searchOf } from "./api.ts";
@@ -133,7 +134,7 @@ async (v: Visit, form: FormData): Promise<Outcome> => {
 
 /** Renders part of a page as the response to an htmx request. */
 export async function fragment(piece: Child): Promise<Response> {
-  return new Response(await String(await piece), {
+  return new Response(String(await html`${await piece}`), {
     headers: { "content-type": "text/html; charset=utf-8" },
   });
 }

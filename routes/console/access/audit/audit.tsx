@@ -58,12 +58,10 @@ export async function auditPage(v: Visit): Promise<View> {
       empty: [t.empty, t.emptyText],
       top: auditTabs(v, "audit"),
       filters,
-      above: (
-        <>
-          {found?.length === 0 && <Notice tone="warn">{t.noActor}</Notice>}
-          {found && found.length > 1 && <Candidates v={v} users={found} />}
-        </>
-      ),
+      above: [
+        found?.length === 0 && <Notice tone="warn">{t.noActor}</Notice>,
+        found && found.length > 1 && <Candidates v={v} users={found} />,
+      ],
       // The columns of CSV.
       columns: [
         timeColumn(v, t.at, "at"),
@@ -283,10 +281,8 @@ function Value({ v, value, comparedTo, isNew = false }: {
   }
   if (value.length === 0) return <span class="muted">–</span>;
   return bulletList(value, (item) =>
-    comparedTo === null || comparedTo.includes(item) ? String(item) : (
-      <>
-        {isNew ? <ins>{String(item)}</ins> : <del>{String(item)}</del>}
-        <span class="sr-only">{` ${isNew ? t.added : t.removed}`}</span>
-      </>
-    ), { look: "bare-list" });
+    comparedTo === null || comparedTo.includes(item) ? String(item) : [
+      isNew ? <ins>{String(item)}</ins> : <del>{String(item)}</del>,
+      <span class="sr-only">{` ${isNew ? t.added : t.removed}`}</span>,
+    ], { look: "bare-list" });
 }

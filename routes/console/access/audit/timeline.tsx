@@ -46,34 +46,31 @@ export const timelinePage: ConsolePage = {
       crumbs: may(v.viewer, "read:users")
         ? [{ href: "audit", label: auditTexts[v.locale].title }]
         : undefined,
-      body: (
-        <>
-          {auditTabs(v, "timeline")}
-          <FilterBar v={v} action="timeline" target="timeline">
-            {[
-              ...KEYS.filter((name) => name !== "traceId" && name !== "tenantId").map(hidden),
-              text("traceId", t.traceId),
-              ...period(t),
-            ]
-              .map((filter) => filter(v))}
-          </FilterBar>
-          <LivePart v={v} id="timeline">
-            {key && <p class="muted">{t[`${key}Key`]}</p>}
-            <Card>
-              {items.length === 0
-                ? <Empty icon="audit" title={t.none}>{t.noneText}</Empty>
-                : (
-                  <ol class="timeline" aria-label={t.caption}>
-                    {items.map((entry) => <Item v={v} entry={entry} names={names} />)}
-                  </ol>
-                )}
-            </Card>
-            {next && <p>{buttonLink(older, t.older)}</p>}
-            {leftOut.length > 0 && <p class="muted">{t.leftOut(leftOut.map((kind) => t[kind]).join(", "))}
-            </p>}
-          </LivePart>
-        </>
-      ),
+      body: [
+        auditTabs(v, "timeline"),
+        <FilterBar v={v} action="timeline" target="timeline">
+          {[
+            ...KEYS.filter((name) => name !== "traceId" && name !== "tenantId").map(hidden),
+            text("traceId", t.traceId),
+            ...period(t),
+          ]
+            .map((filter) => filter(v))}
+        </FilterBar>,
+        <LivePart v={v} id="timeline">
+          {key && <p class="muted">{t[`${key}Key`]}</p>}
+          <Card>
+            {items.length === 0
+              ? <Empty icon="audit" title={t.none}>{t.noneText}</Empty>
+              : (
+                <ol class="timeline" aria-label={t.caption}>
+                  {items.map((entry) => <Item v={v} entry={entry} names={names} />)}
+                </ol>
+              )}
+          </Card>
+          {next && <p>{buttonLink(older, t.older)}</p>}
+          {leftOut.length > 0 && <p class="muted">{t.leftOut(leftOut.map((kind) => t[kind]).join(", "))}</p>}
+        </LivePart>,
+      ],
     };
   },
 };

@@ -43,15 +43,13 @@ const userDataPage = formPage({
     return {
       title: t.title,
       crumbs: userCrumbs(v, user?.value),
-      body: (
-        <>
-          {user && (everywhere || may(v.viewer, "export:users")) && <ExportCard v={v} at={at} />}
-          {user && !isSelf && (everywhere || may(v.viewer, "erase:users")) && (
-            <EraseCard v={v} at={at} name={name} sent={sent} hint={t.eraseHint} />
-          )}
-          <RequestsCard v={v} requests={requests} />
-        </>
-      ),
+      body: [
+        user && (everywhere || may(v.viewer, "export:users")) && <ExportCard v={v} at={at} />,
+        user && !isSelf && (everywhere || may(v.viewer, "erase:users")) && (
+          <EraseCard v={v} at={at} name={name} sent={sent} hint={t.eraseHint} />
+        ),
+        <RequestsCard v={v} requests={requests} />,
+      ],
     };
   },
   async send(v, form) {
@@ -76,15 +74,13 @@ const tenantDataPage = formPage({
     return {
       title: t.tenantTitle,
       crumbs: tenantCrumbs(v),
-      body: (
-        <>
-          {tenant && <ExportCard v={v} at={at} />}
-          {tenant && tenant.type !== "Platform" && (
-            <EraseCard v={v} at={at} name={tenant.name} sent={sent} hint={t.eraseTenantHint} isTenant />
-          )}
-          <RequestsCard v={v} requests={requests} />
-        </>
-      ),
+      body: [
+        tenant && <ExportCard v={v} at={at} />,
+        tenant && tenant.type !== "Platform" && (
+          <EraseCard v={v} at={at} name={tenant.name} sent={sent} hint={t.eraseTenantHint} isTenant />
+        ),
+        <RequestsCard v={v} requests={requests} />,
+      ],
     };
   },
   async send(v, form) {

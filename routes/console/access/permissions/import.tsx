@@ -96,40 +96,38 @@ function previewView(v: Visit, result: Result, file: File, content: string): Vie
   return {
     title: t.importTitle,
     crumbs: crumbs(v),
-    body: (
-      <>
-        <Notice tone="info" title={t.previewTitle}>
-          <code>{file.name}</code> {failed > 0 && t.failing(failed)}
-        </Notice>
-        {statisticList(v, [
-          [t.rows, total],
-          [t.Created, created, { tone: "ok" }],
-          [t.Updated, updated, { tone: "info" }],
-          [t.Unchanged, unchanged],
-          [t.Failed, failed, failed > 0 ? { tone: "bad" } : {}],
-        ])}
-        <form method="post" action="permissions/import" enctype="multipart/form-data" class="row">
-          <CsrfField v={v} />
-          <input type="hidden" name="fileName" value={file.name} />
-          <input type="hidden" name="content" value={content} />
-          <input type="hidden" name="upsert" value={String(upsert)} />
-          {created + updated > 0
-            ? (
-              <button type="submit" class="button primary" name="do" value="import">
-                {t.importNow(created + updated)}
-              </button>
-            )
-            : <span class="muted">{t.nothingToImport}</span>}
-          {buttonLink("permissions/import", t.another)}
-        </form>
-        {rows.length > ROWS_SHOWN && <p class="muted">{t.firstRows(ROWS_SHOWN, rows.length)}</p>}
-        {dataTable(t.rowsCaption, rows.slice(0, ROWS_SHOWN), null, [
-          { head: t.row, align: "end", cell: ({ row }) => number(v, row) },
-          { head: t.code, cell: ({ code }) => code === null ? "–" : <code>{code}</code> },
-          { head: t.result, cell: ({ outcome }) => <Badge tone={TONES[outcome]}>{t[outcome]}</Badge> },
-          { head: t.problems, cell: ({ errors }) => errors.join("; ") },
-        ])}
-      </>
-    ),
+    body: [
+      <Notice tone="info" title={t.previewTitle}>
+        <code>{file.name}</code> {failed > 0 && t.failing(failed)}
+      </Notice>,
+      statisticList(v, [
+        [t.rows, total],
+        [t.Created, created, { tone: "ok" }],
+        [t.Updated, updated, { tone: "info" }],
+        [t.Unchanged, unchanged],
+        [t.Failed, failed, failed > 0 ? { tone: "bad" } : {}],
+      ]),
+      <form method="post" action="permissions/import" enctype="multipart/form-data" class="row">
+        <CsrfField v={v} />
+        <input type="hidden" name="fileName" value={file.name} />
+        <input type="hidden" name="content" value={content} />
+        <input type="hidden" name="upsert" value={String(upsert)} />
+        {created + updated > 0
+          ? (
+            <button type="submit" class="button primary" name="do" value="import">
+              {t.importNow(created + updated)}
+            </button>
+          )
+          : <span class="muted">{t.nothingToImport}</span>}
+        {buttonLink("permissions/import", t.another)}
+      </form>,
+      rows.length > ROWS_SHOWN && <p class="muted">{t.firstRows(ROWS_SHOWN, rows.length)}</p>,
+      dataTable(t.rowsCaption, rows.slice(0, ROWS_SHOWN), null, [
+        { head: t.row, align: "end", cell: ({ row }) => number(v, row) },
+        { head: t.code, cell: ({ code }) => code === null ? "–" : <code>{code}</code> },
+        { head: t.result, cell: ({ outcome }) => <Badge tone={TONES[outcome]}>{t[outcome]}</Badge> },
+        { head: t.problems, cell: ({ errors }) => errors.join("; ") },
+      ]),
+    ],
   };
 }

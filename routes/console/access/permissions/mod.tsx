@@ -109,26 +109,22 @@ async function permissionsPage(v: Visit): Promise<View> {
   ];
   return {
     title: t.permissions,
-    actions: may(v.viewer, "create:permissions") && (
-      <>
-        {buttonLink("permissions/import", t.importShort, { icon: "upload" })}
-        {buttonLink("permissions/new", t.newPermission, { icon: "plus", tone: "primary" })}
-      </>
-    ),
-    body: (
-      <>
-        <FilterBar v={v} action="permissions" target="permissions-list">
-          {filters.map((filter) => filter(v))}
-        </FilterBar>
-        <LivePart v={v} id="permissions-list">
-          {page.items.length === 0 && (
-            <EmptyList v={v} icon="permissions" text={t.empty}>{t.emptyText}</EmptyList>
-          )}
-          {catalogTable(v, page.items)}
-          <Pager v={v} path="permissions" page={page} />
-        </LivePart>
-      </>
-    ),
+    actions: may(v.viewer, "create:permissions") && [
+      buttonLink("permissions/import", t.importShort, { icon: "upload" }),
+      buttonLink("permissions/new", t.newPermission, { icon: "plus", tone: "primary" }),
+    ],
+    body: [
+      <FilterBar v={v} action="permissions" target="permissions-list">
+        {filters.map((filter) => filter(v))}
+      </FilterBar>,
+      <LivePart v={v} id="permissions-list">
+        {page.items.length === 0 && (
+          <EmptyList v={v} icon="permissions" text={t.empty}>{t.emptyText}</EmptyList>
+        )}
+        {catalogTable(v, page.items)}
+        <Pager v={v} path="permissions" page={page} />
+      </LivePart>,
+    ],
   };
 }
 
@@ -168,22 +164,20 @@ function catalogTable(v: Visit, categories: Category[]) {
       below: [[t.defaultRoles, ({ defaultRoles }) => defaultRoles.join(", ")]],
     },
   ];
-  const actions = actionsColumn<Permission>(v, (permission) => (
-    <>
-      {hasDefaultRoles(v, permission) &&
-        buttonLink(`permissions/${permission.id}/default-roles`, t.defaultRoles)}
-      {isChangeable(v, permission) && (
-        <span class="row end">
-          {may(v.viewer, "update:permissions") && buttonLink(`permissions/${permission.id}`, t.edit)}
-          {may(v.viewer, "delete:permissions") &&
-            actionButton(v, `permissions/${permission.id}/delete`, t.remove, {
-              tone: "danger",
-              confirm: t.deleteConfirm(permission.code),
-            })}
-        </span>
-      )}
-    </>
-  ));
+  const actions = actionsColumn<Permission>(v, (permission) => [
+    hasDefaultRoles(v, permission) &&
+    buttonLink(`permissions/${permission.id}/default-roles`, t.defaultRoles),
+    isChangeable(v, permission) && (
+      <span class="row end">
+        {may(v.viewer, "update:permissions") && buttonLink(`permissions/${permission.id}`, t.edit)}
+        {may(v.viewer, "delete:permissions") &&
+          actionButton(v, `permissions/${permission.id}/delete`, t.remove, {
+            tone: "danger",
+            confirm: t.deleteConfirm(permission.code),
+          })}
+      </span>
+    ),
+  ]);
   const hasActions = may(v.viewer, "update:permissions") || may(v.viewer, "delete:permissions");
   return dataTable(
     t.caption,

@@ -150,20 +150,18 @@ function reviewView(v: Visit, form: FormData, preview: Preview): View {
   return {
     title: t.review(name),
     crumbs: roleCrumbs(v, { id: v.params.id ?? "", name }),
-    body: (
-      <>
-        <RoleEffect v={v} preview={preview} />
-        <form method="post" action={`${back}/edit`} class="row">
-          <CsrfField v={v} />
-          {kept.map(([key, value]) => <input type="hidden" name={key} value={String(value)} />)}
-          <input type="hidden" name={REVIEWED} value="true" />
-          <button type="submit" class="button primary">
-            {affectedCount > 0 ? t.saveFor(affectedCount) : t.save}
-          </button>
-          {buttonLink(`${back}/edit`, t.cancel)}
-        </form>
-      </>
-    ),
+    body: [
+      <RoleEffect v={v} preview={preview} />,
+      <form method="post" action={`${back}/edit`} class="row">
+        <CsrfField v={v} />
+        {kept.map(([key, value]) => <input type="hidden" name={key} value={String(value)} />)}
+        <input type="hidden" name={REVIEWED} value="true" />
+        <button type="submit" class="button primary">
+          {affectedCount > 0 ? t.saveFor(affectedCount) : t.save}
+        </button>
+        {buttonLink(`${back}/edit`, t.cancel)}
+      </form>,
+    ],
   };
 }
 

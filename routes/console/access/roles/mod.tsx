@@ -40,54 +40,50 @@ async function rolePage(v: Visit): Promise<View> {
   return {
     title: role.name,
     crumbs: roleCrumbs(v),
-    actions: (
-      <>
-        {may(v.viewer, "read:users") &&
-          buttonLink(`audit?targetType=role&targetId=${role.id}`, t.history, { icon: "audit" })}
-        {!role.isSystemRole && may(v.viewer, "update:roles") && may(v.viewer, "read:permissions") &&
-          buttonLink(`roles/${role.id}/edit`, t.edit, { tone: "primary" })}
-        {!role.isSystemRole && role.userCount === 0 && may(v.viewer, "delete:roles") &&
-          deleteButton(v, `roles/${role.id}/delete`, t.deleteConfirm(role.name), {
-            label: t.deleteRole,
-            confirmLabel: t.deleteNamed(role.name),
-          })}
-      </>
-    ),
-    body: (
-      <>
-        {role.isSystemRole && (
-          <Notice tone="info">
-            {t.builtinNote} {grants.some(({ code }) => code === "admin:system") && t.fullNote}
-          </Notice>
-        )}
-        <Card>
-          {factList([
-            [t.tenant, role.tenantName],
-            [t.description, translateBuiltin(v.locale, role.description)],
-            [t.origin, <RoleOrigin v={v} role={role} />],
-            [
-              t.users,
-              may(v.viewer, "read:users")
-                ? <a href={holders}>{number(v, role.userCount)}</a>
-                : number(v, role.userCount),
-            ],
-            [t.permissions, number(v, role.permissionCount)],
-            [t.changed, <Time v={v} at={role.updatedAt} />],
-            [t.roleId, <CopyValue v={v} value={role.id} />],
-          ])}
-        </Card>
-        {users && <Holders v={v} role={role} users={users} href={holders} />}
-        <Card title={t.permissions}>
-          {grants.length === 0 && <p class="muted">{t.noPermissions}</p>}
-          <div class="grid-3">
-            {catalog.filter(({ permissions }) => permissions.some(({ id }) => held.has(id))).map((
-              category,
-            ) => <HeldPermissions v={v} category={category} held={held} />)}
-          </div>
-          {others.length > 0 && <Codes codes={others.map(({ code }) => code)} />}
-        </Card>
-      </>
-    ),
+    actions: [
+      may(v.viewer, "read:users") &&
+      buttonLink(`audit?targetType=role&targetId=${role.id}`, t.history, { icon: "audit" }),
+      !role.isSystemRole && may(v.viewer, "update:roles") && may(v.viewer, "read:permissions") &&
+      buttonLink(`roles/${role.id}/edit`, t.edit, { tone: "primary" }),
+      !role.isSystemRole && role.userCount === 0 && may(v.viewer, "delete:roles") &&
+      deleteButton(v, `roles/${role.id}/delete`, t.deleteConfirm(role.name), {
+        label: t.deleteRole,
+        confirmLabel: t.deleteNamed(role.name),
+      }),
+    ],
+    body: [
+      role.isSystemRole && (
+        <Notice tone="info">
+          {t.builtinNote} {grants.some(({ code }) => code === "admin:system") && t.fullNote}
+        </Notice>
+      ),
+      <Card>
+        {factList([
+          [t.tenant, role.tenantName],
+          [t.description, translateBuiltin(v.locale, role.description)],
+          [t.origin, <RoleOrigin v={v} role={role} />],
+          [
+            t.users,
+            may(v.viewer, "read:users")
+              ? <a href={holders}>{number(v, role.userCount)}</a>
+              : number(v, role.userCount),
+          ],
+          [t.permissions, number(v, role.permissionCount)],
+          [t.changed, <Time v={v} at={role.updatedAt} />],
+          [t.roleId, <CopyValue v={v} value={role.id} />],
+        ])}
+      </Card>,
+      users && <Holders v={v} role={role} users={users} href={holders} />,
+      <Card title={t.permissions}>
+        {grants.length === 0 && <p class="muted">{t.noPermissions}</p>}
+        <div class="grid-3">
+          {catalog.filter(({ permissions }) => permissions.some(({ id }) => held.has(id))).map((
+            category,
+          ) => <HeldPermissions v={v} category={category} held={held} />)}
+        </div>
+        {others.length > 0 && <Codes codes={others.map(({ code }) => code)} />}
+      </Card>,
+    ],
   };
 }
 
@@ -126,12 +122,10 @@ function HeldPermissions({ v, category, held }: { v: Visit; category: Category; 
         {category.category}{" "}
         <span class="muted">{roleTexts[v.locale].ofCount(mine.length, category.permissionCount)}</span>
       </h3>
-      {bulletList(mine, ({ code, description }) => (
-        <>
-          <code>{code}</code>
-          {description && <span class="sub">{description}</span>}
-        </>
-      ), { look: "bare-list" })}
+      {bulletList(mine, ({ code, description }) => [
+        <code>{code}</code>,
+        description && <span class="sub">{description}</span>,
+      ], { look: "bare-list" })}
     </section>
   );
 }
@@ -147,13 +141,11 @@ async function rolesPage(v: Visit): Promise<View> {
   ]);
   return {
     title: t.roles,
-    actions: (
-      <>
-        {may(v.viewer, "read:permissions") && buttonLink("roles/matrix", t.matrix)}
-        {may(v.viewer, "create:roles") && may(v.viewer, "read:permissions") &&
-          buttonLink("roles/new", t.newRole, { icon: "plus", tone: "primary" })}
-      </>
-    ),
+    actions: [
+      may(v.viewer, "read:permissions") && buttonLink("roles/matrix", t.matrix),
+      may(v.viewer, "create:roles") && may(v.viewer, "read:permissions") &&
+      buttonLink("roles/new", t.newRole, { icon: "plus", tone: "primary" }),
+    ],
     body: list(v, page, {
       path: "roles",
       icon: "roles",

@@ -106,50 +106,46 @@ async function providerPage(v: Visit, at: string): Promise<View> {
     title: name,
     crumbs: crumbsOf(v, at),
     scope: v.viewer.tenant?.name,
-    actions: (
-      <>
-        {isComplete(provider) && actionButton(v, `${here}/test`, t.test, { icon: "lock" })}
-        {isEnabled && actionButton(v, `${here}/disable`, t.disable, { confirm: t.disableConfirm(name) })}
-        {!isEnabled && isComplete(provider) && actionButton(v, `${here}/enable`, t.enable)}
-        {buttonLink(`${here}/edit`, t.edit, { tone: "primary" })}
-        {deleteButton(v, `${here}/delete`, t.deleteConfirm(name))}
-      </>
-    ),
-    body: (
-      <>
-        {!isComplete(provider) && <Notice tone="info">{t.incomplete}</Notice>}
-        <Card title={t.enterThere}>
-          {dataTable(t.enterThere, addresses.filter(([, value]) => value !== null), null, [
-            { head: t.name, cell: ([name]) => name },
-            { head: t.value, cell: ([, value]) => <CopyValue v={v} value={value} /> },
-          ])}
-        </Card>
-        <Card title={t.connection}>
-          {factList([
-            [t.status, providerBadge(v, provider)],
-            [t.kind, t[kind]],
-            copy(t.issuer, provider.issuer),
-            copy(t.clientId, provider.clientId),
-            provider.hasClientSecret && [t.clientSecret, t.stored],
-            copy(t.entityId, provider.entityId),
-            copy(t.idpUrl, provider.signInUrl),
-            provider.certificates.length > 0 && [
-              t.certificates,
-              provider.certificates.map(({ expiresAt }) => (
-                <div>{t.expires(exactDay(v, String(expiresAt)))}</div>
-              )),
-            ],
-            claims.email !== null && [t.email, claims.email],
-            claims.firstName !== null && [t.firstName, claims.firstName],
-            claims.lastName !== null && [t.lastName, claims.lastName],
-            claims.groups !== null && [t.groups, claims.groups],
-            [t.createsUsers, yesOrNo(provider.createsUsers)],
-            [t.satisfiesSecondFactor, yesOrNo(provider.satisfiesSecondFactor)],
-            [t.lastSignIn, <Time v={v} at={provider.lastSignInAt?.toString()} />],
-          ])}
-        </Card>
-      </>
-    ),
+    actions: [
+      isComplete(provider) && actionButton(v, `${here}/test`, t.test, { icon: "lock" }),
+      isEnabled && actionButton(v, `${here}/disable`, t.disable, { confirm: t.disableConfirm(name) }),
+      !isEnabled && isComplete(provider) && actionButton(v, `${here}/enable`, t.enable),
+      buttonLink(`${here}/edit`, t.edit, { tone: "primary" }),
+      deleteButton(v, `${here}/delete`, t.deleteConfirm(name)),
+    ],
+    body: [
+      !isComplete(provider) && <Notice tone="info">{t.incomplete}</Notice>,
+      <Card title={t.enterThere}>
+        {dataTable(t.enterThere, addresses.filter(([, value]) => value !== null), null, [
+          { head: t.name, cell: ([name]) => name },
+          { head: t.value, cell: ([, value]) => <CopyValue v={v} value={value} /> },
+        ])}
+      </Card>,
+      <Card title={t.connection}>
+        {factList([
+          [t.status, providerBadge(v, provider)],
+          [t.kind, t[kind]],
+          copy(t.issuer, provider.issuer),
+          copy(t.clientId, provider.clientId),
+          provider.hasClientSecret && [t.clientSecret, t.stored],
+          copy(t.entityId, provider.entityId),
+          copy(t.idpUrl, provider.signInUrl),
+          provider.certificates.length > 0 && [
+            t.certificates,
+            provider.certificates.map(({ expiresAt }) => (
+              <div>{t.expires(exactDay(v, String(expiresAt)))}</div>
+            )),
+          ],
+          claims.email !== null && [t.email, claims.email],
+          claims.firstName !== null && [t.firstName, claims.firstName],
+          claims.lastName !== null && [t.lastName, claims.lastName],
+          claims.groups !== null && [t.groups, claims.groups],
+          [t.createsUsers, yesOrNo(provider.createsUsers)],
+          [t.satisfiesSecondFactor, yesOrNo(provider.satisfiesSecondFactor)],
+          [t.lastSignIn, <Time v={v} at={provider.lastSignInAt?.toString()} />],
+        ])}
+      </Card>,
+    ],
   };
 }
 
@@ -177,52 +173,46 @@ async function providerForm(
     scope: v.viewer.tenant?.name,
     submit: isNew ? t.createProvider : undefined,
     stacked: true,
-    inputs: (
-      <>
-        <input type="hidden" name="kind" value={kind} />
-        <Card title={t.connection}>
-          {isNew && <p class="muted">{t.newIntro}</p>}
-          {f.text("name", t.name, { hint: t.nameHint })}
-          {kind === "Oidc"
-            ? (
-              <>
-                {f.text("issuer", t.issuer, { type: "url", hint: t.issuerHint, required: false })}
-                {f.text("clientId", t.clientId, { required: false })}
-                {f.text("clientSecret", t.clientSecret, {
-                  type: "password",
-                  autocomplete: "new-password",
-                  ...isNew ? {} : { hint: t.secretHint },
-                })}
-              </>
-            )
-            : (
-              <>
-                {f.area("metadata", t.metadata, { rows: 6, code: true, hint: t.metadataHint })}
-                {f.text("entityId", t.entityId)}
-                {f.text("signInUrl", t.idpUrl, { type: "url" })}
-                {f.area("certificates", t.certificates, { rows: 6, code: true })}
-              </>
-            )}
-        </Card>
-        <Card title={t.users}>
-          {f.check("createsUsers", t.createsUsers, t.createsUsersHint)}
-          {roles.length > 0 &&
-            f.select("roleId", t.newUsersRole, namedChoices(roles), { any: t.none })}
-          {f.check("satisfiesSecondFactor", t.satisfiesSecondFactor)}
-        </Card>
-        <Card title={t.claims}>
-          <p class="muted">{t.claimsHint}</p>
-          <div class="pair">
-            {f.text("claimedEmail", t.email)}
-            {f.text("firstName", t.firstName)}
-            {f.text("lastName", t.lastName)}
-            {roles.length > 0
-              ? f.text("groups", t.groups, { hint: t.groupsHint })
-              : <input type="hidden" name="groups" value={f.value("groups")} />}
-          </div>
-        </Card>
-      </>
-    ),
+    inputs: [
+      <input type="hidden" name="kind" value={kind} />,
+      <Card title={t.connection}>
+        {isNew && <p class="muted">{t.newIntro}</p>}
+        {f.text("name", t.name, { hint: t.nameHint })}
+        {kind === "Oidc"
+          ? [
+            f.text("issuer", t.issuer, { type: "url", hint: t.issuerHint, required: false }),
+            f.text("clientId", t.clientId, { required: false }),
+            f.text("clientSecret", t.clientSecret, {
+              type: "password",
+              autocomplete: "new-password",
+              ...isNew ? {} : { hint: t.secretHint },
+            }),
+          ]
+          : [
+            f.area("metadata", t.metadata, { rows: 6, code: true, hint: t.metadataHint }),
+            f.text("entityId", t.entityId),
+            f.text("signInUrl", t.idpUrl, { type: "url" }),
+            f.area("certificates", t.certificates, { rows: 6, code: true }),
+          ]}
+      </Card>,
+      <Card title={t.users}>
+        {f.check("createsUsers", t.createsUsers, t.createsUsersHint)}
+        {roles.length > 0 &&
+          f.select("roleId", t.newUsersRole, namedChoices(roles), { any: t.none })}
+        {f.check("satisfiesSecondFactor", t.satisfiesSecondFactor)}
+      </Card>,
+      <Card title={t.claims}>
+        <p class="muted">{t.claimsHint}</p>
+        <div class="pair">
+          {f.text("claimedEmail", t.email)}
+          {f.text("firstName", t.firstName)}
+          {f.text("lastName", t.lastName)}
+          {roles.length > 0
+            ? f.text("groups", t.groups, { hint: t.groupsHint })
+            : <input type="hidden" name="groups" value={f.value("groups")} />}
+        </div>
+      </Card>,
+    ],
   });
 }
 

@@ -42,18 +42,14 @@ export async function signInPage(v: Visit, at: string, sent: Sent | null): Promi
   return {
     title: v.hosted ? t.setUp : t.title,
     scope: v.viewer.tenant?.name,
-    body: (
-      <>
-        {!v.hosted && <TenantTabs v={v} current={at} />}
-        {isPlatform ? <Empty icon="lock" title={t.platformNone}>{t.platformNoneText}</Empty> : (
-          <>
-            <ProvidersCard v={v} at={at} providers={providers.items} />
-            <DomainsCard v={v} at={at} domains={domains.items} sent={sent} />
-            {settings}
-          </>
-        )}
-      </>
-    ),
+    body: [
+      !v.hosted && <TenantTabs v={v} current={at} />,
+      isPlatform ? <Empty icon="lock" title={t.platformNone}>{t.platformNoneText}</Empty> : [
+        <ProvidersCard v={v} at={at} providers={providers.items} />,
+        <DomainsCard v={v} at={at} domains={domains.items} sent={sent} />,
+        settings,
+      ],
+    ],
   };
 }
 
@@ -64,12 +60,7 @@ function ProvidersCard({ v, at, providers }: { v: Visit; at: string; providers: 
   return (
     <Card
       title={t.providers}
-      actions={
-        <>
-          {newLink("Oidc", t.newOidc)}
-          {newLink("Saml", t.newSaml)}
-        </>
-      }
+      actions={[newLink("Oidc", t.newOidc), newLink("Saml", t.newSaml)]}
     >
       <p class="muted">{t.providersIntro}</p>
       {factList([
@@ -102,13 +93,11 @@ function DomainsCard({ v, at, domains, sent }: {
       {dataTable(t.domains, domains, <p class="muted">{t.noDomains}</p>, [
         {
           head: t.domain,
-          cell: ({ name, status, lastError }) => (
-            <>
-              {name}
-              <span class="sub">{proofStates.badge(v, status)}</span>
-              {lastError && <span class="sub" lang="en">{lastError}</span>}
-            </>
-          ),
+          cell: ({ name, status, lastError }) => [
+            name,
+            <span class="sub">{proofStates.badge(v, status)}</span>,
+            lastError && <span class="sub" lang="en">{lastError}</span>,
+          ],
         },
         { head: t.record, cell: ({ dnsName }) => <CopyValue v={v} value={dnsName} /> },
         { head: t.value, cell: ({ dnsValue }) => <CopyValue v={v} value={dnsValue} /> },
@@ -176,41 +165,39 @@ async function readSettingsCards(v: Visit, at: string) {
   const names = await userNames(v, [...breakGlassUserIds, ...links.items.map(({ createdBy }) => createdBy)]);
   const f = new Fields(v, null, null);
   const state = passwordSignIn ? "on" : "off";
-  return (
-    <>
-      <Card
-        title={t.passwordSignIn}
-        state={passwordStates.badge(v, state)}
-        actions={actionButton(v, `${at}/settings`, passwordSignIn ? t.switchOff : t.switchOn, {
-          fields: { isOn: String(!passwordSignIn) },
-          ...passwordSignIn ? { confirm: t.switchOffConfirm } : {},
-        })}
-      >
-        <p class="muted">{t.passwordText}</p>
-        {dataTable(t.breakGlass, breakGlassUserIds, <p class="muted">{t.noBreakGlass}</p>, [
-          { head: t.breakGlass, cell: (id) => <Person v={v} names={names} id={id} /> },
-          actionsColumn(v, (id) => actionButton(v, `${at}/settings`, t.takeOut, { fields: { remove: id } })),
-        ])}
-        {may(v.viewer, "read:users") && (
-          <FoldedForm fields={f} label={t.addBreakGlass} action={`${at}/settings`} submit={t.addBreakGlass}>
-            {f.text("email", t.email, { type: "email", required: true })}
-          </FoldedForm>
-        )}
-      </Card>
-      <Card
-        title={t.links}
-        actions={actionButton(v, `${at}/links`, t.newLink, { icon: "link" })}
-      >
-        <p class="muted">{t.linksText}</p>
-        {dataTable(t.links, links.items, <p class="muted">{t.noLinks}</p>, [
-          timeColumn<Link>(v, t.created, "createdAt"),
-          timeColumn<Link>(v, t.validUntil, "expiresAt"),
-          { head: t.createdBy, cell: ({ createdBy }) => <Person v={v} names={names} id={createdBy} /> },
-          actionsColumn(v, ({ id }) => actionButton(v, `${at}/links/${id}/revoke`, t.revoke)),
-        ])}
-      </Card>
-    </>
-  );
+  return [
+    <Card
+      title={t.passwordSignIn}
+      state={passwordStates.badge(v, state)}
+      actions={actionButton(v, `${at}/settings`, passwordSignIn ? t.switchOff : t.switchOn, {
+        fields: { isOn: String(!passwordSignIn) },
+        ...passwordSignIn ? { confirm: t.switchOffConfirm } : {},
+      })}
+    >
+      <p class="muted">{t.passwordText}</p>
+      {dataTable(t.breakGlass, breakGlassUserIds, <p class="muted">{t.noBreakGlass}</p>, [
+        { head: t.breakGlass, cell: (id) => <Person v={v} names={names} id={id} /> },
+        actionsColumn(v, (id) => actionButton(v, `${at}/settings`, t.takeOut, { fields: { remove: id } })),
+      ])}
+      {may(v.viewer, "read:users") && (
+        <FoldedForm fields={f} label={t.addBreakGlass} action={`${at}/settings`} submit={t.addBreakGlass}>
+          {f.text("email", t.email, { type: "email", required: true })}
+        </FoldedForm>
+      )}
+    </Card>,
+    <Card
+      title={t.links}
+      actions={actionButton(v, `${at}/links`, t.newLink, { icon: "link" })}
+    >
+      <p class="muted">{t.linksText}</p>
+      {dataTable(t.links, links.items, <p class="muted">{t.noLinks}</p>, [
+        timeColumn<Link>(v, t.created, "createdAt"),
+        timeColumn<Link>(v, t.validUntil, "expiresAt"),
+        { head: t.createdBy, cell: ({ createdBy }) => <Person v={v} names={names} id={createdBy} /> },
+        actionsColumn(v, ({ id }) => actionButton(v, `${at}/links/${id}/revoke`, t.revoke)),
+      ])}
+    </Card>,
+  ];
 }
 
 const PATH = "tenants/directory";
@@ -255,42 +242,38 @@ async function directoryPage(v: Visit): Promise<View> {
   return {
     title: t.directory,
     scope: v.viewer.tenant?.name,
-    body: (
-      <>
-        <TenantTabs v={v} current={PATH} />
-        <Card
-          title={t.connect}
-          actions={may(v.viewer, "manage:service-accounts") &&
-            buttonLink("service-accounts/new", t.newAccount, { icon: "plus" })}
-        >
-          <p class="muted">{t.connectIntro}</p>
-          {factList([
-            [t.address, <CopyValue v={v} value={`${v.baseUrl}/scim/v2`} />],
-            [t.token, t.tokenText],
-          ])}
-        </Card>
-        <Card title={t.groups}>
-          <p class="muted">{t.groupsText}</p>
-          {dataTable(t.groups, mappings, null, [
-            { head: t.role, cell: ({ roleId, roleName }) => <a href={`roles/${roleId}`}>{roleName}</a> },
-            {
-              head: t.group,
-              cell: ({ displayName, externalId }) => (
-                <>
-                  {displayName}
-                  {externalId && <span class="sub">{externalId}</span>}
-                </>
-              ),
-            },
-            { head: t.status, cell: ({ isGroup }) => visibility.badge(v, isGroup ? "visible" : "hidden") },
-            actionsColumn(
-              v,
-              ({ roleId }) => may(v.viewer, "update:roles") && buttonLink(`roles/${roleId}/group`, t.edit),
-            ),
-          ])}
-        </Card>
-      </>
-    ),
+    body: [
+      <TenantTabs v={v} current={PATH} />,
+      <Card
+        title={t.connect}
+        actions={may(v.viewer, "manage:service-accounts") &&
+          buttonLink("service-accounts/new", t.newAccount, { icon: "plus" })}
+      >
+        <p class="muted">{t.connectIntro}</p>
+        {factList([
+          [t.address, <CopyValue v={v} value={`${v.baseUrl}/scim/v2`} />],
+          [t.token, t.tokenText],
+        ])}
+      </Card>,
+      <Card title={t.groups}>
+        <p class="muted">{t.groupsText}</p>
+        {dataTable(t.groups, mappings, null, [
+          { head: t.role, cell: ({ roleId, roleName }) => <a href={`roles/${roleId}`}>{roleName}</a> },
+          {
+            head: t.group,
+            cell: ({ displayName, externalId }) => [
+              displayName,
+              externalId && <span class="sub">{externalId}</span>,
+            ],
+          },
+          { head: t.status, cell: ({ isGroup }) => visibility.badge(v, isGroup ? "visible" : "hidden") },
+          actionsColumn(
+            v,
+            ({ roleId }) => may(v.viewer, "update:roles") && buttonLink(`roles/${roleId}/group`, t.edit),
+          ),
+        ])}
+      </Card>,
+    ],
   };
 }
 
@@ -340,12 +323,7 @@ export const registrationPage = formPage({
     return {
       ...view,
       scope: v.viewer.tenant?.name,
-      body: (
-        <>
-          <TenantTabs v={v} current="tenants/registration" />
-          {view.body}
-        </>
-      ),
+      body: [<TenantTabs v={v} current="tenants/registration" />, view.body],
     };
   },
   send: sendTo(

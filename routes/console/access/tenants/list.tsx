@@ -31,19 +31,17 @@ export async function tenantsPage(v: Visit): Promise<View> {
   return {
     title: t.tenants,
     actions: mayCreate(v) && buttonLink("tenants/new", t.newTenant, { icon: "plus", tone: "primary" }),
-    body: (
-      <>
-        <TenantTabs v={v} current={isTree ? "tenants?view=tree" : "tenants"} />
-        {isTree
-          ? (
-            <LivePart v={v} id="tenants-list">
-              {statistics}
-              {await tenantTree({ v })}
-            </LivePart>
-          )
-          : await tenantList(v, statistics)}
-      </>
-    ),
+    body: [
+      <TenantTabs v={v} current={isTree ? "tenants?view=tree" : "tenants"} />,
+      isTree
+        ? (
+          <LivePart v={v} id="tenants-list">
+            {statistics}
+            {await tenantTree({ v })}
+          </LivePart>
+        )
+        : await tenantList(v, statistics),
+    ],
   };
 }
 
@@ -134,32 +132,30 @@ async function tenantTree({ v }: { v: Visit }) {
   );
   const roots = [...groups.items, ...standalone.items, ...orphans];
   if (roots.length === 0) return <Empty icon="tenants" title={t.empty}>{t.emptyText}</Empty>;
-  return (
-    <>
-      <ul class="tree" aria-label={t.caption}>
-        {roots.map((tenant) => {
-          const ownChildren = children.get(tenant.id) ?? [];
-          return (
-            <li>
-              <Node v={v} tenant={tenant} />
-              {ownChildren.length > 0 && (
-                <ul aria-label={t.childrenCaption(tenant.name)}>
-                  {ownChildren.map((child) => (
-                    <li>
-                      <Node v={v} tenant={child} />
-                    </li>
-                  ))}
-                </ul>
-              )}
-            </li>
-          );
-        })}
-      </ul>
-      {[groups, grouped, standalone].filter(({ hasNext }) => hasNext).map(({ items, totalCount }) => (
-        <p class="muted">{t.treeMore(items.length, totalCount)}</p>
-      ))}
-    </>
-  );
+  return [
+    <ul class="tree" aria-label={t.caption}>
+      {roots.map((tenant) => {
+        const ownChildren = children.get(tenant.id) ?? [];
+        return (
+          <li>
+            <Node v={v} tenant={tenant} />
+            {ownChildren.length > 0 && (
+              <ul aria-label={t.childrenCaption(tenant.name)}>
+                {ownChildren.map((child) => (
+                  <li>
+                    <Node v={v} tenant={child} />
+                  </li>
+                ))}
+              </ul>
+            )}
+          </li>
+        );
+      })}
+    </ul>,
+    [groups, grouped, standalone].filter(({ hasNext }) => hasNext).map(({ items, totalCount }) => (
+      <p class="muted">{t.treeMore(items.length, totalCount)}</p>
+    )),
+  ];
 }
 
 function Node({ v, tenant }: { v: Visit; tenant: Tenant }) {
@@ -188,43 +184,41 @@ export async function tenantPage(v: Visit): Promise<View> {
     title: tenant.name,
     crumbs: tenantCrumbs(v),
     actions: <Actions v={v} tenant={tenant} />,
-    body: (
-      <>
-        <Card>
-          {factList([
-            [t.status, <ActiveBadge v={v} isActive={tenant.isActive} />],
-            [t.type, t[tenant.type]],
-            [t.users, <Capacity v={v} tenant={tenant} />],
-            [t.secondFactor, tenant.requireSecondFactor ? t.secondFactorRequired : t.secondFactorOptional],
-            [t.actAs, t[tenant.actAs]],
-            parentTenantId !== null && [
-              t.parent,
-              <a href={`tenants/${parentTenantId}`}>{names.get(parentTenantId) ?? parentTenantId}</a>,
-            ],
-            [t.created, <Time v={v} at={tenant.createdAt} />],
-            [t.changed, <Time v={v} at={tenant.updatedAt} />],
-            [t.tenantId, <CopyValue v={v} value={tenant.id} />],
-            (may(v.viewer, "admin:system") || v.viewer.tenant?.id === tenant.id) &&
-            timelineFact(v, { tenantId: tenant.id, range: "today" }),
-          ])}
+    body: [
+      <Card>
+        {factList([
+          [t.status, <ActiveBadge v={v} isActive={tenant.isActive} />],
+          [t.type, t[tenant.type]],
+          [t.users, <Capacity v={v} tenant={tenant} />],
+          [t.secondFactor, tenant.requireSecondFactor ? t.secondFactorRequired : t.secondFactorOptional],
+          [t.actAs, t[tenant.actAs]],
+          parentTenantId !== null && [
+            t.parent,
+            <a href={`tenants/${parentTenantId}`}>{names.get(parentTenantId) ?? parentTenantId}</a>,
+          ],
+          [t.created, <Time v={v} at={tenant.createdAt} />],
+          [t.changed, <Time v={v} at={tenant.updatedAt} />],
+          [t.tenantId, <CopyValue v={v} value={tenant.id} />],
+          (may(v.viewer, "admin:system") || v.viewer.tenant?.id === tenant.id) &&
+          timelineFact(v, { tenantId: tenant.id, range: "today" }),
+        ])}
+      </Card>,
+      children && (
+        <Card
+          title={t.children}
+          actions={mayCreate(v) &&
+            buttonLink(`tenants/new?parentTenantId=${tenant.id}`, t.newChild, { icon: "plus" })}
+        >
+          {dataTable(
+            t.childrenCaption(tenant.name),
+            children.items,
+            <p class="muted">{t.noChildren}</p>,
+            columns(v, null),
+          )}
+          <Pager v={v} path={`tenants/${tenant.id}`} page={children} />
         </Card>
-        {children && (
-          <Card
-            title={t.children}
-            actions={mayCreate(v) &&
-              buttonLink(`tenants/new?parentTenantId=${tenant.id}`, t.newChild, { icon: "plus" })}
-          >
-            {dataTable(
-              t.childrenCaption(tenant.name),
-              children.items,
-              <p class="muted">{t.noChildren}</p>,
-              columns(v, null),
-            )}
-            <Pager v={v} path={`tenants/${tenant.id}`} page={children} />
-          </Card>
-        )}
-      </>
-    ),
+      ),
+    ],
   };
 }
 

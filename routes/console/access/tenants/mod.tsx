@@ -96,12 +96,10 @@ function limitInput(f: Fields) {
 function securityInputs(f: Fields) {
   const t = tenantTexts[f.v.locale];
   const actAs = (["allowed", "consent", "forbidden"] as const).map((value) => ({ value, label: t[value] }));
-  return (
-    <>
-      {f.check("requireSecondFactor", t.requireSecondFactor, t.requireSecondFactorHint)}
-      {f.select("actAs", t.actAs, actAs)}
-    </>
-  );
+  return [
+    f.check("requireSecondFactor", t.requireSecondFactor, t.requireSecondFactorHint),
+    f.select("actAs", t.actAs, actAs),
+  ];
 }
 
 /** Groups to choose from: all groups if the viewer manages all tenants, else the viewer's own. */

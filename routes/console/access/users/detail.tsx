@@ -50,40 +50,38 @@ export async function userPage(v: Visit): Promise<View> {
     title: userName(user),
     crumbs: userCrumbs(v),
     actions: <Actions v={v} user={user} links={links} isSelf={isSelf} />,
-    body: (
-      <>
-        <Card title={t.profile}>
-          {factList([
-            [t.status, cellOf(statusColumn(v), user)],
-            [t.email, <CopyValue v={v} value={user.email} />],
-            [t.phone, user.phoneNumber],
-            [t.secondFactor, user.hasSecondFactor ? t.yes : t.no],
-            [t.lastSignIn, user.lastLoginAt ? <Time v={v} at={user.lastLoginAt} /> : t.never],
-            [t.created, <Time v={v} at={user.createdAt} />],
-            [t.changed, <Time v={v} at={user.updatedAt} />],
-            [t.apps, user.appIds.length > 0 ? user.appIds.join(", ") : null],
-            [t.userId, <CopyValue v={v} value={user.id} />],
-            timelineFact(v, { userId: user.id }),
-          ])}
+    body: [
+      <Card title={t.profile}>
+        {factList([
+          [t.status, cellOf(statusColumn(v), user)],
+          [t.email, <CopyValue v={v} value={user.email} />],
+          [t.phone, user.phoneNumber],
+          [t.secondFactor, user.hasSecondFactor ? t.yes : t.no],
+          [t.lastSignIn, user.lastLoginAt ? <Time v={v} at={user.lastLoginAt} /> : t.never],
+          [t.created, <Time v={v} at={user.createdAt} />],
+          [t.changed, <Time v={v} at={user.updatedAt} />],
+          [t.apps, user.appIds.length > 0 ? user.appIds.join(", ") : null],
+          [t.userId, <CopyValue v={v} value={user.id} />],
+          timelineFact(v, { userId: user.id }),
+        ])}
+      </Card>,
+      <LinksCard v={v} user={user} links={links} />,
+      permissions && (
+        <Card title={`${t.permissions}: ${v.viewer.tenant?.name ?? ""}`}>
+          {permissions.length === 0
+            ? <p class="muted">{t.noPermissions}</p>
+            : <Codes codes={permissions} label={t.permissionsCaption} />}
         </Card>
-        <LinksCard v={v} user={user} links={links} />
-        {permissions && (
-          <Card title={`${t.permissions}: ${v.viewer.tenant?.name ?? ""}`}>
-            {permissions.length === 0
-              ? <p class="muted">{t.noPermissions}</p>
-              : <Codes codes={permissions} label={t.permissionsCaption} />}
-          </Card>
-        )}
-        {messages && <Messages v={v} userId={id} messages={messages} />}
-        {files && <Files v={v} userId={id} files={files} />}
-        {sessions && <SessionsCard v={v} user={user} sessions={sessions} />}
-        {mayChange && !sessions && (
-          <Card title={t.sessions}>
-            <p class="muted">{t.sessionsElsewhere}</p>
-          </Card>
-        )}
-      </>
-    ),
+      ),
+      messages && <Messages v={v} userId={id} messages={messages} />,
+      files && <Files v={v} userId={id} files={files} />,
+      sessions && <SessionsCard v={v} user={user} sessions={sessions} />,
+      mayChange && !sessions && (
+        <Card title={t.sessions}>
+          <p class="muted">{t.sessionsElsewhere}</p>
+        </Card>
+      ),
+    ],
   };
 }
 
@@ -118,24 +116,22 @@ function Actions(
           delegationTexts[v.locale].viewAs(userName(user)),
           { icon: "users" },
         )}
-      {(everywhere || may(v.viewer, "update:users")) && (
-        <>
-          {user.isLockedOut && actionButton(v, `${at}/unlock`, t.unlock, { icon: "lock" })}
-          {!user.isActive && actionButton(v, `${at}/activate`, t.activate)}
-          {user.isActive && !isSelf &&
-            actionButton(v, `${at}/deactivate`, t.deactivate, {
-              confirm: t.deactivateConfirm(user.email),
-              confirmLabel: t.deactivateNamed(userName(user)),
-            })}
-          {user.isActive &&
-            actionButton(v, `${at}/send-reset`, t.sendReset, { confirm: t.sendResetConfirm(user.email) })}
-          {user.hasSecondFactor && !isSelf &&
-            actionButton(v, `${at}/remove-factors`, t.removeFactors, {
-              confirm: t.removeFactorsConfirm(user.email),
-            })}
-          {buttonLink(`${at}/edit`, t.edit, { tone: "primary" })}
-        </>
-      )}
+      {(everywhere || may(v.viewer, "update:users")) && [
+        user.isLockedOut && actionButton(v, `${at}/unlock`, t.unlock, { icon: "lock" }),
+        !user.isActive && actionButton(v, `${at}/activate`, t.activate),
+        user.isActive && !isSelf &&
+        actionButton(v, `${at}/deactivate`, t.deactivate, {
+          confirm: t.deactivateConfirm(user.email),
+          confirmLabel: t.deactivateNamed(userName(user)),
+        }),
+        user.isActive &&
+        actionButton(v, `${at}/send-reset`, t.sendReset, { confirm: t.sendResetConfirm(user.email) }),
+        user.hasSecondFactor && !isSelf &&
+        actionButton(v, `${at}/remove-factors`, t.removeFactors, {
+          confirm: t.removeFactorsConfirm(user.email),
+        }),
+        buttonLink(`${at}/edit`, t.edit, { tone: "primary" }),
+      ]}
       {mayDelete &&
         deleteButton(
           v,
@@ -189,12 +185,10 @@ function LinksCard({ v, user, links }: { v: Visit; user: AnyUser; links: UserLin
     <Card
       title={t.linksTitle}
       actions={everywhere
-        ? (
-          <>
-            {links.length > 0 && buttonLink(`users/${user.id}/links`, t.editLinks)}
-            {buttonLink(`users/${user.id}/links/new`, t.addLink, { icon: "plus" })}
-          </>
-        )
+        ? [
+          links.length > 0 && buttonLink(`users/${user.id}/links`, t.editLinks),
+          buttonLink(`users/${user.id}/links/new`, t.addLink, { icon: "plus" }),
+        ]
         : may(v.viewer, "update:users") && may(v.viewer, "read:roles") &&
           buttonLink(`users/${user.id}/roles`, t.editRoles)}
     >

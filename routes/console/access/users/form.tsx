@@ -102,17 +102,15 @@ export const editUserPage = formPage({
 
 function profileInputs(f: Fields) {
   const t = userTexts[f.v.locale];
-  return (
-    <>
-      <div class="pair">
-        {f.text("firstName", t.firstName)}
-        {f.text("lastName", t.lastName)}
-      </div>
-      {f.text("phoneNumber", t.phone, { type: "tel" })}
-      {f.text("appIds", t.apps, { hint: t.appsHint })}
-      {f.check("isActive", t.active, t.activeHint)}
-    </>
-  );
+  return [
+    <div class="pair">
+      {f.text("firstName", t.firstName)}
+      {f.text("lastName", t.lastName)}
+    </div>,
+    f.text("phoneNumber", t.phone, { type: "tel" }),
+    f.text("appIds", t.apps, { hint: t.appsHint }),
+    f.check("isActive", t.active, t.activeHint),
+  ];
 }
 
 /** Checkboxes for roles. `name` must differ per tenant if a form has several. */

@@ -59,14 +59,12 @@ async function invitationsPage(v: Visit): Promise<View> {
           head: t.sentAgain,
           cell: ({ id, sentAt }) => {
             const count = resends.get(id);
-            return count !== undefined && (
-              <>
-                {t.times(count)}
-                <span class="sub">
-                  <Time v={v} at={sentAt} />
-                </span>
-              </>
-            );
+            return count !== undefined && [
+              t.times(count),
+              <span class="sub">
+                <Time v={v} at={sentAt} />
+              </span>,
+            ];
           },
         },
         timeColumn(v, t.validUntil, "expiresAt", { wideOnly: true }),

@@ -76,12 +76,10 @@ function LinkCard({ f, link, roles }: { f: Fields; link: UserLink; roles: RoleCh
   return (
     <Card
       title={tenantName}
-      actions={
-        <>
-          {isDefault && <Badge tone="info">{t.defaultLink}</Badge>}
-          {!isTenantActive && <Badge tone="warn">{t.tenantInactive}</Badge>}
-        </>
-      }
+      actions={[
+        isDefault && <Badge tone="info">{t.defaultLink}</Badge>,
+        !isTenantActive && <Badge tone="warn">{t.tenantInactive}</Badge>,
+      ]}
     >
       <input type="hidden" name="tenantId" value={tenantId} />
       <RoleChecks f={f} legend={t.roles} roles={roles} name={`roles-${tenantId}`} />
