@@ -111,10 +111,7 @@ function listPage(v: Visit) {
     empty: [t.none, t.noneText],
     columns: [
       { head: t.actor, cell: ({ actorName }) => actorName },
-      {
-        head: t.user,
-        cell: ({ userId, actorId, userName }) => userId === actorId ? t.worksHere : userName,
-      },
+      { head: t.user, cell: ({ userId, actorId, userName }) => userId === actorId ? t.worksHere : userName },
       { head: t.reason, cell: ({ reason }) => reason, wideOnly: true },
       { head: t.status, cell: ({ status }) => t[status] },
       timeColumn<Delegation>(v, t.created, "createdAt"),

@@ -316,14 +316,7 @@ const UNTYPED = 100;
 /** The input for the number of rows that an action changes; nothing for a small number. */
 export const TypedCount = ({ v, count }: { v: Visit; count: number }) =>
   count > UNTYPED
-    ? (
-      <TextField
-        label={listTexts[v.locale].typeCount(count)}
-        name="typed"
-        pattern={String(count)}
-        required
-      />
-    )
+    ? <TextField label={listTexts[v.locale].typeCount(count)} name="typed" pattern={String(count)} required />
     : null;
 
 /** True if the form has the number, or the number is small. */

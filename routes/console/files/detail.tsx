@@ -51,13 +51,7 @@ export async function filePage(v: Visit, sent: FileForms = {}): Promise<View> {
         {(file.status === "Available" || file.status === "Failed") && (
           <div class="grid-2">
             {mayInFiles(v.viewer, "retain:files") && (
-              <RetentionCard
-                v={v}
-                file={file}
-                etag={etag}
-                sent={sent.retention ?? null}
-                isAdmin={isAdmin}
-              />
+              <RetentionCard v={v} file={file} etag={etag} sent={sent.retention ?? null} isAdmin={isAdmin} />
             )}
             {mayInFiles(v.viewer, "purge:files") && file.status === "Available" && (
               <PurgeCard v={v} file={file} sent={sent.purge ?? null} isAdmin={isAdmin} />

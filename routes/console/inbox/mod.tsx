@@ -72,10 +72,7 @@ function MessageCard({ v, message }: { v: Visit; message: Message }) {
       <div class="row">
         {actionUrl && safeLink(actionUrl) && <a class="button small" href={actionUrl}>{t.open}</a>}
         {!isRead && actionButton(v, `inbox/${id}/read`, t.markRead)}
-        {actionButton(v, `inbox/${id}/delete`, t.remove, {
-          tone: "danger",
-          confirm: t.deleteConfirm,
-        })}
+        {actionButton(v, `inbox/${id}/delete`, t.remove, { tone: "danger", confirm: t.deleteConfirm })}
       </div>
     </article>
   );

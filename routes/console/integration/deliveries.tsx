@@ -97,10 +97,7 @@ export function deliveryColumns<D extends Delivery>(v: Visit): Column<D>[] {
           ],
       ]],
     },
-    {
-      head: t.lastResponse,
-      cell: ({ attempts: [last] }) => last && (last.statusCode ?? t.noResponse),
-    },
+    { head: t.lastResponse, cell: ({ attempts: [last] }) => last && (last.statusCode ?? t.noResponse) },
     { head: t.attempts, align: "end", cell: ({ attemptCount }) => number(v, attemptCount) },
     timeColumn(v, t.created, "createdAt"),
   ];

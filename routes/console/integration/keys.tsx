@@ -322,10 +322,7 @@ function showSecret(
     secret: "key" in made ? made.key : made.secret,
     label: k.secret,
     back: { href: kind.path, label: k.back },
-    more: [
-      <p class="muted">{t.keyUse}</p>,
-      <CodeBlock label={t.keyUse}>{kind.headers}</CodeBlock>,
-    ],
+    more: [<p class="muted">{t.keyUse}</p>, <CodeBlock label={t.keyUse}>{kind.headers}</CodeBlock>],
   });
 }
 

@@ -39,10 +39,7 @@ export const accountTexts: typeof keyTexts = defineTexts({
     "A service account lets a program call the API. It is not tied to a user.",
     "Uma conta de serviço deixa um programa usar a API. Não está ligada a nenhum usuário.",
   ],
-  nameHint: [
-    "The program that uses it, such as billing.",
-    "O programa que a usa, por exemplo faturamento.",
-  ],
+  nameHint: ["The program that uses it, such as billing.", "O programa que a usa, por exemplo faturamento."],
   permissionsHint: [
     "A service account can have only permissions that you hold. It keeps them if you lose them.",
     "Uma conta de serviço só pode ter permissões que você também tem. Ela as mantém se você as perder.",

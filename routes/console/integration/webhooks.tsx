@@ -146,10 +146,7 @@ async function webhookPage(v: Visit, sent: Sent | null = null): Promise<View> {
           [t.events, <EventTypes v={v} types={endpoint.eventTypes} />],
           [t.description, endpoint.description],
           endpoint.ordered && [t.ordered, t.yes],
-          [
-            w.createdBy,
-            endpoint.createdBy && <Person v={v} names={names} id={endpoint.createdBy} />,
-          ],
+          [w.createdBy, endpoint.createdBy && <Person v={v} names={names} id={endpoint.createdBy} />],
           [t.created, <Time v={v} at={endpoint.createdAt} />],
           [t.updated, <Time v={v} at={endpoint.updatedAt} />],
           [t.id, <CopyValue v={v} value={endpoint.id} shown={shortId(endpoint.id)} />],

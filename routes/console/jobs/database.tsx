@@ -139,10 +139,7 @@ export const databasePage: ConsolePage = {
           </Card>
           <Card title={t.late}>
             {dataTable(t.late, late, <p class="muted">{t.noneLate}</p>, [
-              {
-                head: t.job,
-                cell: ({ name }) => <a href={typePath(name)}>{name}</a>,
-              },
+              { head: t.job, cell: ({ name }) => <a href={typePath(name)}>{name}</a> },
               { head: t.lateBy, align: "end", cell: ({ seconds }) => duration(v, seconds * 1000) },
             ])}
           </Card>

@@ -150,10 +150,7 @@ async function deadLettersPage(v: Visit): Promise<View> {
     path: "dead-letters/list",
     id: "dead-letters",
     icon: "check",
-    top: [
-      <PauseBanner v={v} pauses={pauses} />,
-      !group.errorPattern && viewTabs(v, "dead-letters/list"),
-    ],
+    top: [<PauseBanner v={v} pauses={pauses} />, !group.errorPattern && viewTabs(v, "dead-letters/list")],
     above: <SearchedNote v={v} from={t.from} />,
     caption: t.caption,
     empty: [t.empty, t.emptyText] as [string, string],
@@ -227,9 +224,7 @@ async function deadLetterPage(v: Visit): Promise<View> {
     crumbs: [{ href: "dead-letters", label: t.title }],
     actions: retriedJobId ? undefined : retryButton(v, entry, names.get(entry.tenantId ?? ""), "primary"),
     body: [
-      <Card
-        title={<Badge tone={retriedJobId ? "ok" : "bad"}>{retriedJobId ? t.retried : t.isOpen}</Badge>}
-      >
+      <Card title={<Badge tone={retriedJobId ? "ok" : "bad"}>{retriedJobId ? t.retried : t.isOpen}</Badge>}>
         {factList([
           ["Id", <CopyValue v={v} value={id} />],
           timelineFact(v, { jobId }),

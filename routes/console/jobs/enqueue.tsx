@@ -49,12 +49,7 @@ export const enqueuePage = formPage({
                   type: "datetime-local",
                   hint: t.scheduledHint(v.timeZone),
                 })}
-                {f.text("maxRetries", t.retries, {
-                  type: "number",
-                  min: 0,
-                  max: 25,
-                  hint: t.maxRetriesHint,
-                })}
+                {f.text("maxRetries", t.retries, { type: "number", min: 0, max: 25, hint: t.maxRetriesHint })}
               </div>
               {f.text("parentJobId", t.parent, { hint: t.parentHint })}
             </fieldset>

@@ -87,10 +87,7 @@ export async function typePage(v: Visit): Promise<View> {
       buttonLink(jobsOf(name), t.jobsOfType, { icon: "jobs" }),
       <PauseButton v={v} type={{ name, pause }} />,
       type &&
-      buttonLink(`jobs/new${searchOf({ jobTypeName: name })}`, t.enqueue, {
-        icon: "plus",
-        tone: "primary",
-      }),
+      buttonLink(`jobs/new${searchOf({ jobTypeName: name })}`, t.enqueue, { icon: "plus", tone: "primary" }),
     ],
     body: (
       <LivePart v={v} id="job-type" everySeconds={10}>

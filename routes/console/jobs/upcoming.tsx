@@ -43,10 +43,7 @@ export async function upcomingPage(v: Visit): Promise<View> {
             { head: t.what, cell: ({ kind }) => t[kind] },
             {
               head: t.name,
-              cell: (entry) => [
-                link(entry),
-                !v.scope && <span class="sub">{tenantOfEntry(entry)}</span>,
-              ],
+              cell: (entry) => [link(entry), !v.scope && <span class="sub">{tenantOfEntry(entry)}</span>],
             },
             { head: t.count, align: "end", cell: ({ kind, count }) => countText(v, kind, count) },
           ])}

@@ -265,10 +265,7 @@ function progressView(v: Visit, task: ListTask, label: string, undo: string | nu
           {task.fileId && [
             <p class="muted">{`${t.fileReady} ${t.fileScanned}`}</p>,
             <p>
-              {buttonLink(`${pathOf(task)}/download`, t.downloadFile, {
-                icon: "download",
-                tone: "primary",
-              })}
+              {buttonLink(`${pathOf(task)}/download`, t.downloadFile, { icon: "download", tone: "primary" })}
             </p>,
           ]}
         </Card>

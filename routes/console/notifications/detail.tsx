@@ -247,10 +247,7 @@ function Content({ v, message }: { v: Visit; message: Detail }) {
         <h3>{t.htmlBody}</h3>,
         <HtmlFrame label={t.htmlFrame} src={`notifications/${id}/body`} />,
       ]}
-      {textBody !== null && [
-        <h3>{t.textBody}</h3>,
-        <CodeBlock label={t.textBody}>{textBody}</CodeBlock>,
-      ]}
+      {textBody !== null && [<h3>{t.textBody}</h3>, <CodeBlock label={t.textBody}>{textBody}</CodeBlock>]}
     </>
   );
 }

@@ -75,11 +75,7 @@ const testPage = formPage({
 function atItsInputs(refusal: unknown): never {
   if (!(refusal instanceof Refusal)) throw refusal;
   const { locale, data, ...others } = refusal.fields;
-  throw refusal.withFields({
-    ...others,
-    ...locale && { testLocale: locale },
-    ...data && { sample: data },
-  });
+  throw refusal.withFields({ ...others, ...locale && { testLocale: locale }, ...data && { sample: data } });
 }
 
 /** The preview's errors by field label. An error with a position links to it. */

@@ -117,18 +117,8 @@ function CategoryMatrix({ v, rows }: { v: Visit; rows: Category[] }) {
       head: t.category,
       cell: ({ category }) =>
         category
-          ? [
-            <input type="hidden" name="category" value={category} />,
-            category,
-          ]
-          : (
-            <input
-              name="category"
-              maxlength={100}
-              aria-label={t.newCategory}
-              placeholder={t.newCategory}
-            />
-          ),
+          ? [<input type="hidden" name="category" value={category} />, category]
+          : <input name="category" maxlength={100} aria-label={t.newCategory} placeholder={t.newCategory} />,
     },
     ...channelNames.map((channel) => ({
       head: channelLabel(v.locale, channel),

@@ -134,10 +134,7 @@ async function renderForm(v: Visit, form: FormData): Promise<RenderedMessage> {
   return await v.api.call("renderNotificationTemplate", { body: { templateSlug, locale, data } });
 }
 
-export const sendPages: ConsolePage[] = [
-  sendPage,
-  ...previewPages("notifications/send/preview", renderForm),
-];
+export const sendPages: ConsolePage[] = [sendPage, ...previewPages("notifications/send/preview", renderForm)];
 
 const SHOWN = 8;
 

@@ -5,10 +5,7 @@ import { counted, defineTexts, withCount } from "../shared/languages.ts";
 export const notificationTexts = sectionTexts({
   section: ["Notifications", "Notificações"],
   title: ["Messages", "Mensagens"],
-  caption: [
-    "Messages, newest first",
-    "Mensagens, as mais recentes primeiro",
-  ],
+  caption: ["Messages, newest first", "Mensagens, as mais recentes primeiro"],
   send: ["Send a message", "Enviar uma mensagem"],
   statistics: ["Messages by status", "Mensagens por estado"],
   total: ["All", "Todas"],

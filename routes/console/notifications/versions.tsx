@@ -249,10 +249,7 @@ async function versionPage(v: Visit): Promise<View> {
   const body = `${here}/body?colours=${isDark ? "dark" : "light"}`;
   return {
     title: t.versionOf(version.version),
-    crumbs: [
-      { href: "templates", label: templateTexts[v.locale].title },
-      { href: list, label: t.versions },
-    ],
+    crumbs: [{ href: "templates", label: templateTexts[v.locale].title }, { href: list, label: t.versions }],
     actions: buttonLink(`${list}?newer=${version.version}&older=${version.version - 1 || 1}`, t.compare),
     body: rendered instanceof Refusal ? <PreviewErrors refusal={rendered} /> : (
       <Card>

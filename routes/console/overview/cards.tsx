@@ -30,10 +30,7 @@ export function Queues({ v, overview }: { v: Visit; overview: Overview }) {
           cell: ({ queue, processing }) => jobs(queue, "Processing", processing),
         },
         { head: t.retrying, align: "end", cell: ({ queue, retrying }) => jobs(queue, "Failed", retrying) },
-        {
-          head: t.oldest,
-          cell: ({ oldestDueAt }) => oldestDueAt && <Time v={v} at={oldestDueAt} />,
-        },
+        { head: t.oldest, cell: ({ oldestDueAt }) => oldestDueAt && <Time v={v} at={oldestDueAt} /> },
         { head: t.state, cell: ({ queue, pause }) => <QueueState v={v} queue={queue} pause={pause} /> },
       ])}
     </Card>
@@ -175,10 +172,7 @@ export function ReportRuns(
             </a>
           ),
         },
-        {
-          head: t.status,
-          cell: (run) => runStates.badge(v, runState(run)),
-        },
+        { head: t.status, cell: (run) => runStates.badge(v, runState(run)) },
         { head: t.created, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
       ])}
     </Card>
@@ -189,10 +183,7 @@ export function ReportRuns(
 export function Instances({ v, workers }: { v: Visit; workers: NonNullable<Overview["workers"]> }) {
   const t = overviewTexts[v.locale];
   return (
-    <Card
-      title={t.instances}
-      actions={<a href="workers">{t.allWorkers}</a>}
-    >
+    <Card title={t.instances} actions={<a href="workers">{t.allWorkers}</a>}>
       {dataTable(t.instancesCaption, workers, <Empty icon="alert" title={t.noInstances} />, [
         {
           head: t.host,

@@ -353,13 +353,7 @@ function rowFormView(
     ],
     body: [
       <Card>
-        <Form
-          fields={f}
-          action={here}
-          submit={row ? undefined : t.create}
-          back={path}
-          readOnly={!isOpen}
-        >
+        <Form fields={f} action={here} submit={row ? undefined : t.create} back={path} readOnly={!isOpen}>
           {members.map((member) => inputOf(f, member, choices))}
         </Form>
       </Card>,

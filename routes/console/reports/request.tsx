@@ -71,10 +71,7 @@ function readBurst(v: Visit, form: FormData, template: Template) {
   const items = field(form, "burstLines").split(/\r?\n/).filter((line) => line.trim() !== "").map((line) => {
     const bar = line.lastIndexOf("|");
     const value = (bar < 0 ? line : line.slice(0, bar)).trim();
-    return {
-      value: valueOf(v, parameter, value),
-      recipients: bar < 0 ? [] : lines(line.slice(bar + 1)),
-    };
+    return { value: valueOf(v, parameter, value), recipients: bar < 0 ? [] : lines(line.slice(bar + 1)) };
   });
   return { parameter: name, items };
 }

@@ -66,9 +66,7 @@ async function runPage(v: Visit): Promise<View> {
     crumbs: [{ href: "report-runs", label: t.history }],
     actions: [
       !isDocument(run) &&
-      buttonLink(`reports/${encodeURIComponent(run.templateId)}?from=${run.id}`, t.again, {
-        icon: "retry",
-      }),
+      buttonLink(`reports/${encodeURIComponent(run.templateId)}?from=${run.id}`, t.again, { icon: "retry" }),
       actionButton(v, `report-runs/${run.id}/delete`, isMoving(run) ? t.cancelRun : t.remove, {
         icon: isMoving(run) ? "close" : "trash",
         tone: "danger",
@@ -236,10 +234,7 @@ export const deliverPage = formPage({
     const here = `report-runs/${run.id}`;
     return formView(f, {
       title: t.deliver,
-      crumbs: [
-        { href: "report-runs", label: t.history },
-        { href: here, label: title },
-      ],
+      crumbs: [{ href: "report-runs", label: t.history }, { href: here, label: title }],
       submit: t.deliver,
       intro: t.deliverIntro,
       inputs: deliveryFields(f, targets),

@@ -42,10 +42,7 @@ async function schedulePage(v: Visit): Promise<View> {
     readTemplates(v),
     readTargets(v),
   ]);
-  const [columns, names] = await Promise.all([
-    runColumns(v, runs.items),
-    userNames(v, [schedule.createdBy]),
-  ]);
+  const [columns, names] = await Promise.all([runColumns(v, runs.items), userNames(v, [schedule.createdBy])]);
   const here = `report-schedules/${id}`;
   return {
     title: schedule.name,
@@ -256,10 +253,7 @@ export const editSchedulePage = formPage({
   path: "report-schedules/{id}/edit",
   async show(v, sent) {
     const { value: schedule, etag } = await v.api.versioned("readReportSchedule", { params: v.params });
-    const [template, targets] = await Promise.all([
-      readTemplate(v, schedule.templateId),
-      readTargets(v),
-    ]);
+    const [template, targets] = await Promise.all([readTemplate(v, schedule.templateId), readTargets(v)]);
     const values = { ...schedule, ...scheduleValues(v, schedule), ...valuesOf(v, template, schedule), etag };
     return scheduleForm(new Fields(v, atInputs(v, sent), "createReportSchedule", values), template, targets);
   },
@@ -283,10 +277,7 @@ export const editSchedulePage = formPage({
   },
 });
 
-const commonOf = (v: Visit, form: FormData) => ({
-  name: field(form, "name"),
-  ...sentSchedule(v, form),
-});
+const commonOf = (v: Visit, form: FormData) => ({ name: field(form, "name"), ...sentSchedule(v, form) });
 
 async function templateChoice(v: Visit): Promise<View> {
   const t = scheduleTexts[v.locale];

@@ -39,10 +39,7 @@ async function targetsPage(v: Visit): Promise<View> {
       buttonLink("report-targets/new?kind=s3", t.newBucket, { icon: "plus", tone: "primary" }),
       buttonLink("report-targets/new?kind=slack", t.newChat, { icon: "plus" }),
     ],
-    top: [
-      scheduleTabs(v, "report-targets"),
-      <SecretCard v={v} secret={secret} />,
-    ],
+    top: [scheduleTabs(v, "report-targets"), <SecretCard v={v} secret={secret} />],
     caption: t.caption,
     empty: [t.none, t.noneText],
     filters: [choice("kind", t.kind, { s3: t.s3, slack: t.slack })],

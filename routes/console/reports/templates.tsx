@@ -57,10 +57,7 @@ export const generatePage = formPage({
   path: "reports/{templateId}",
   async show(v, sent) {
     const t = reportTexts[v.locale];
-    const [template, targets] = await Promise.all([
-      readTemplate(v, v.params.templateId),
-      readTargets(v),
-    ]);
+    const [template, targets] = await Promise.all([readTemplate(v, v.params.templateId), readTargets(v)]);
     const { displayName, description } = template;
     const templateId = encodeURIComponent(template.templateId);
     const from = v.query.get("from");

@@ -43,9 +43,7 @@ export async function findScopes(
     ? [{ tenantId: null, name: whole, isCurrent: tenant === null, isMember: true }]
     : [];
   const others = managesAllTenants(v) && managesAllUsers(v)
-    ? await v.api.call("lookUpAllTenants", {
-      query: { pageSize: SHOWN + 1, ...sought },
-    })
+    ? await v.api.call("lookUpAllTenants", { query: { pageSize: SHOWN + 1, ...sought } })
     : { items: [], totalCount: 0 };
   const among = others.items.map((one) => one.id);
   const ownAmong = among.length > 0 ? await ownTenants(v.api, { ids: among }) : [];

@@ -72,10 +72,7 @@ function Choice({ v, choice, back, attributes }: {
   const mayLook = !isMember && v.viewer.tenant === null && !list.includes("/") && showsAnyTenant(v, list);
   const away = mayLook ? t.see : t.other;
   const detail = isCurrent ? t.current : isMember ? tenantId === null ? t.wholeDetail : t.member : away;
-  const content = [
-    <span class="finder-title">{name}</span>,
-    <span class="muted">{detail}</span>,
-  ];
+  const content = [<span class="finder-title">{name}</span>, <span class="muted">{detail}</span>];
   if (!isMember) {
     return (
       <a

@@ -35,10 +35,7 @@ const kind = <Id extends OperationId>(
   section: string,
   operation: Id,
   named: (answer: Answer<Id>) => Named,
-): Kind => ({
-  section,
-  read: async (api, id) => named(await api.act(operation, { params: { id } })),
-});
+): Kind => ({ section, read: async (api, id) => named(await api.act(operation, { params: { id } })) });
 
 /** All kinds, by the frequency with which operators have their ids. */
 export const KINDS: readonly Kind[] = [

@@ -205,10 +205,7 @@ export const listTexts = defineTexts({
 /** Names of scopes, and the texts that explain them. */
 export const scopeTexts = defineTexts({
   service: ["Whole service", "Todo o serviço"],
-  serviceHint: [
-    "This page is the same for all tenants.",
-    "Esta página é a mesma para todos os inquilinos.",
-  ],
+  serviceHint: ["This page is the same for all tenants.", "Esta página é a mesma para todos os inquilinos."],
   none: ["No tenant", "Sem inquilino"],
   within: (tenant: string) => [`in ${tenant}`, `em ${tenant}`],
   everywhere: ["for all tenants", "para todos os inquilinos"],

@@ -218,10 +218,7 @@ const OWN: [english: RegExp, portuguese: string][] = [
   [/^must not be the email$/, "Não pode ser igual ao e-mail."],
   [/^this is not the caller's current password$/, "Esta não é sua senha atual."],
   [/^this code is reserved$/, "Este código está reservado. Use outro."],
-  [
-    /^expected (a code|action:resource),? .*$/,
-    "Digite ação:recurso, em minúsculas, como approve:invoices.",
-  ],
+  [/^expected (a code|action:resource),? .*$/, "Digite ação:recurso, em minúsculas, como approve:invoices."],
   [
     /^expected 1 to 100 .* (starting|beginning) with a letter or digit$/,
     "Digite 1 a 100 letras, dígitos, pontos, hifens ou sublinhados, começando por uma letra ou dígito.",

@@ -138,11 +138,7 @@ function pathOf({ kind, id, targetId }: Entry): string {
 /** The states of the kinds that the console shows elsewhere too. */
 const STATES: {
   [kind in Entry["kind"]]?: { labels: Record<Locale, Record<string, string>>; badge: unknown };
-} = {
-  Job: jobStates,
-  Message: messageStates,
-  File: fileStates,
-};
+} = { Job: jobStates, Message: messageStates, File: fileStates };
 
 function statusOf(v: Visit, { kind, status }: Entry): Child {
   if (status !== null && kind === "Report") {

@@ -185,10 +185,7 @@ function catalogTable(v: Visit, categories: Category[]) {
     null,
     hasActions ? [...columns, actions] : columns,
     undefined,
-    {
-      groupOf: ({ category }) => category,
-      heading: (category) => translateBuiltin(v.locale, category),
-    },
+    { groupOf: ({ category }) => category, heading: (category) => translateBuiltin(v.locale, category) },
   );
 }
 

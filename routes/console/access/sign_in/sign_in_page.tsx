@@ -58,10 +58,7 @@ function ProvidersCard({ v, at, providers }: { v: Visit; at: string; providers: 
   const newLink = (kind: Provider["kind"], label: string) =>
     buttonLink(`${at}/providers/new?kind=${kind}`, label, { icon: "plus" });
   return (
-    <Card
-      title={t.providers}
-      actions={[newLink("Oidc", t.newOidc), newLink("Saml", t.newSaml)]}
-    >
+    <Card title={t.providers} actions={[newLink("Oidc", t.newOidc), newLink("Saml", t.newSaml)]}>
       <p class="muted">{t.providersIntro}</p>
       {factList([
         [

@@ -174,10 +174,7 @@ function LinksCard({ v, user, links }: { v: Visit; user: AnyUser; links: UserLin
           { look: "row tags" },
         ),
     },
-    {
-      head: t.linkState,
-      cell: ({ isActive }) => <ActiveBadge v={v} isActive={isActive} />,
-    },
+    { head: t.linkState, cell: ({ isActive }) => <ActiveBadge v={v} isActive={isActive} /> },
     { head: t.externalId, cell: ({ externalId }) => externalId ?? "–", wideOnly: true },
     timeColumn(v, t.created, "createdAt", { wideOnly: true }),
   ];
@@ -255,11 +252,7 @@ function Messages({ v, userId, messages }: { v: Visit; userId: string; messages:
             </a>
           ),
         },
-        {
-          head: t.channel,
-          cell: ({ channel }) => channelLabel(v.locale, channel),
-          wideOnly: true,
-        },
+        { head: t.channel, cell: ({ channel }) => channelLabel(v.locale, channel), wideOnly: true },
         { head: t.status, cell: ({ status }) => messageStates.badge(v, status) },
         timeColumn(v, t.sentAt, "createdAt"),
       ])}

@@ -50,10 +50,7 @@ async function invitationsPage(v: Visit): Promise<View> {
           cell: ({ roles }) => roles.map(({ name }) => name).join(", ") || t.noRoles,
           wideOnly: true,
         },
-        {
-          head: t.status,
-          cell: ({ status }) => invitationStates.badge(v, status),
-        },
+        { head: t.status, cell: ({ status }) => invitationStates.badge(v, status) },
         timeColumn(v, t.invitedAt, "createdAt"),
         {
           head: t.sentAgain,
