@@ -31,12 +31,10 @@ export const sections: ConsoleSection[] = [
 export function sectionsOf({ AREAS }: AreasOn): ConsoleSection[] {
   return sections.map(({ title, ...section }) => {
     const isOn = ({ area = section.area }: { area?: AreaName | null }) => !area || AREAS.has(area);
-    return {
-      ...section,
-      ...title && isOn({}) ? { title } : {},
-      nav: section.nav.filter(isOn),
-      pages: section.pages.filter(isOn),
-    };
+    const pages = section.pages.filter(isOn);
+    const paths = new Set(pages.map(({ path }) => path));
+    const nav = section.nav.filter(({ path }) => paths.has(path));
+    return { ...section, ...title && isOn({}) ? { title } : {}, nav, pages };
   }).filter(({ pages }) => pages.length > 0);
 }
 

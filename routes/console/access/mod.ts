@@ -16,38 +16,18 @@ import { usersPages } from "./users/mod.ts";
 import { userTexts } from "./users/texts.ts";
 
 const SIGN_IN = "tenants/sign-in";
-const ALL_USERS = "manage:all-users";
 
 /** Users, roles, permissions, tenants, access explanations and the audit log. */
 export const accessSection: ConsoleSection = {
   area: "access",
   title: { en: "Access", pt: "Acessos" },
   nav: [
-    navItem(userTexts, "users", { path: "users", icon: "users", permissions: ["read:users", ALL_USERS] }),
-    navItem(roleTexts, "roles", {
-      path: "roles",
-      icon: "roles",
-      permissions: ["read:roles"],
-      needsTenant: true,
-    }),
-    navItem(permissionTexts, "permissions", {
-      path: "permissions",
-      icon: "permissions",
-      permissions: ["read:permissions"],
-      needsTenant: true,
-    }),
-    navItem(tenantTexts, "tenants", {
-      path: "tenants",
-      icon: "tenants",
-      permissions: ["read:tenants", "read:group-tenants"],
-      needsTenant: true,
-    }),
-    navItem(explainTexts, "title", {
-      path: "explain-access",
-      icon: "access",
-      permissions: ["read:users", ALL_USERS],
-    }),
-    navItem(auditTexts, "title", { path: "audit", icon: "audit", permissions: ["read:users"] }),
+    navItem(userTexts, "users", { path: "users", icon: "users" }),
+    navItem(roleTexts, "roles", { path: "roles", icon: "roles", needsTenant: true }),
+    navItem(permissionTexts, "permissions", { path: "permissions", icon: "permissions", needsTenant: true }),
+    navItem(tenantTexts, "tenants", { path: "tenants", icon: "tenants", needsTenant: true }),
+    navItem(explainTexts, "title", { path: "explain-access", icon: "access" }),
+    navItem(auditTexts, "title", { path: "audit", icon: "audit" }),
   ],
   pages: [
     ...usersPages,
@@ -59,7 +39,7 @@ export const accessSection: ConsoleSection = {
     ...directoryPages,
     ...tenantsPages,
     ...dataPages,
-    { path: "explain-access", permissions: ["read:users", ALL_USERS], get: explainPage },
+    { path: "explain-access", permissions: ["read:users", "manage:all-users"], get: explainPage },
     { path: "audit", permissions: ["read:users"], get: auditPage },
     timelinePage,
   ],

@@ -63,7 +63,6 @@ export async function extensionSection(parts: ConsoleParts): Promise<ConsoleSect
         path: pathOf(name, page),
         label: page.title,
         icon: "reports",
-        permissions: [page.permission],
         needsTenant: true,
       })),
     ],

@@ -57,7 +57,7 @@ const purgePage = formOfFile({
 /** Files, their scans, references and retention, and uploads. */
 export const filesSection: ConsoleSection = {
   area: "files",
-  nav: [navItem(fileTexts, "files", { path: "files", icon: "files", permissions })],
+  nav: [navItem(fileTexts, "files", { path: "files", icon: "files" })],
   pages: [
     { path: "files", permissions, get: filesPage, bulk: fileActions },
     { path: "files/scanner", permissions, get: scannerPage },

@@ -16,26 +16,11 @@ const WEBHOOKS = { permissions: ["manage:webhooks"], area: "events" as const };
 export const integrationSection: ConsoleSection = {
   title: inEveryLanguage(commonTexts, "product"),
   nav: [
-    navItem(keyTexts, "title", { path: "api-keys", icon: "keys", needsTenant: true, ...KEYS }),
-    navItem(accountTexts, "title", {
-      path: "service-accounts",
-      icon: "users",
-      needsTenant: true,
-      ...ACCOUNTS,
-    }),
-    navItem(oauthClientTexts, "clients", {
-      path: "oauth-clients",
-      icon: "lock",
-      needsTenant: true,
-      ...CLIENTS,
-    }),
-    navItem(integrationTexts, "webhooks", {
-      path: "webhooks",
-      icon: "webhooks",
-      needsTenant: true,
-      ...WEBHOOKS,
-    }),
-    navItem(integrationTexts, "allDeliveries", { path: "webhook-deliveries", icon: "webhooks", ...WEBHOOKS }),
+    navItem(keyTexts, "title", { path: "api-keys", icon: "keys", needsTenant: true }),
+    navItem(accountTexts, "title", { path: "service-accounts", icon: "users", needsTenant: true }),
+    navItem(oauthClientTexts, "clients", { path: "oauth-clients", icon: "lock", needsTenant: true }),
+    navItem(integrationTexts, "webhooks", { path: "webhooks", icon: "webhooks", needsTenant: true }),
+    navItem(integrationTexts, "allDeliveries", { path: "webhook-deliveries", icon: "webhooks" }),
   ],
   pages: [
     ...keyPages.map((page) => ({ ...page, ...KEYS })),

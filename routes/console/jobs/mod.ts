@@ -22,12 +22,7 @@ export const jobsSection: ConsoleSection = {
   nav: [
     navItem(jobTexts, "jobs", { path: "jobs", icon: "jobs" }),
     navItem(typeTexts, "title", { path: "job-types", icon: "types" }),
-    navItem(workerTexts, "title", {
-      path: "workers",
-      icon: "workers",
-      permissions: ["admin:system"],
-      area: null,
-    }),
+    navItem(workerTexts, "title", { path: "workers", icon: "workers" }),
     navItem(recurring, "title", { path: "recurring", icon: "recurring" }),
     navItem(deadLetterTexts, "title", { path: "dead-letters", icon: "dead" }),
   ],

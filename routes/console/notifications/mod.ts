@@ -22,15 +22,11 @@ export const notificationsSection: ConsoleSection = {
   area: "notifications",
   title: inEveryLanguage(notificationTexts, "section"),
   nav: [
-    navItem(notificationTexts, "title", { path: "notifications", icon: "notifications", permissions }),
-    navItem(templateTexts, "title", { path: "templates", icon: "templates", permissions }),
-    navItem(suppressionTexts, "title", { path: "suppressions", icon: "blocked", permissions }),
-    navItem(looksTexts, "senders", {
-      path: "senders",
-      icon: "link",
-      permissions: readsSenders,
-      needsTenant: true,
-    }),
+    navItem(notificationTexts, "title", { path: "notifications", icon: "notifications" }),
+    navItem(templateTexts, "title", { path: "templates", icon: "templates" }),
+    navItem(suppressionTexts, "title", { path: "suppressions", icon: "blocked" }),
+    navItem(looksTexts, "senders", { path: "senders", icon: "link", needsTenant: true }),
+    // Every user of the tenant may read its looks.
     navItem(looksTexts, "title", {
       path: "looks",
       icon: "settings",

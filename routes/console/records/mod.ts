@@ -13,7 +13,7 @@ const alertTabs = (v: Visit) => HealthTabs({ v, current: "alert-rules" });
 export const recordsSection: ConsoleSection = {
   title: inEveryLanguage(commonTexts, "product"),
   // Alert rules are a tab of the state of the service.
-  nav: OWN.map((record) => ({ ...recordNavItem(record), area: "records" })),
+  nav: OWN.map((record) => recordNavItem(record)),
   pages: [
     ...OWN.flatMap((record) => recordPages(record)).map((page) => ({ ...page, area: "records" as const })),
     ...recordPages(alertRules, [], alertTabs),

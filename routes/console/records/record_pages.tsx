@@ -44,7 +44,6 @@ export const recordNavItem = (record: DefinedRecord, icon = "files"): NavItem =>
   label: { en: manyOf(record, "en"), pt: manyOf(record, "pt") },
   icon,
   needsTenant: true,
-  ...record.readBy ? { permissions: [record.readBy] } : {},
 });
 
 /**

@@ -8,7 +8,7 @@ import { generatePage, templatesPage } from "./templates.tsx";
 import { editSchedulePage, newSchedulePage, schedulePages, schedulesPage } from "./schedule.tsx";
 import { targetPages } from "./targets.tsx";
 
-const DOCUMENTS = { permissions: ["manage:document-templates", "generate:documents"] };
+const permissions = ["manage:document-templates", "generate:documents"];
 
 /** Report templates, runs and schedules. The API checks the permissions of each report's data. */
 export const reportsSection: ConsoleSection = {
@@ -22,7 +22,6 @@ export const reportsSection: ConsoleSection = {
       path: "document-templates",
       icon: "templates",
       needsTenant: true,
-      ...DOCUMENTS,
     }),
   ],
   pages: [
@@ -36,7 +35,7 @@ export const reportsSection: ConsoleSection = {
     ...schedulePages,
     editSchedulePage,
     ...targetPages,
-    { path: "document-templates", get: documentTemplatesPage, ...DOCUMENTS },
+    { path: "document-templates", permissions, get: documentTemplatesPage },
     ...documentEditorPages,
     ...documentVersionPages,
     documentGeneratePage,

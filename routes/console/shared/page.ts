@@ -169,9 +169,8 @@ export interface NavItem {
   path: string;
   label: Record<Locale, string>;
   icon: string;
+  /** Any one of these permissions shows it; absent: those of the page at its path. */
   permissions?: string[];
-  /** The area of the product that it belongs to; null: none, absent: that of its section. */
-  area?: AreaName | null;
   /** True if the pages work only in a chosen tenant. */
   needsTenant?: boolean;
 }

@@ -20,11 +20,14 @@ export class Sitemap {
   /** First path segments of the pages that work only in a chosen tenant. */
   readonly #tenantOnly: ReadonlySet<string>;
   readonly #addresses: readonly { page: ConsolePage; address: RegExp }[];
+  /** The permissions of the page at each path. */
+  readonly #permissions: ReadonlyMap<string, string[] | undefined>;
 
   constructor(private readonly sections: readonly ConsoleSection[], readonly pages: readonly ConsolePage[]) {
     const items = sections.flatMap(({ nav }) => nav);
     const listed = items.filter(({ needsTenant }) => needsTenant).map(({ path }) => path);
     this.#tenantOnly = new Set([EXTENSION_PAGES, ...listed]);
+    this.#permissions = new Map(pages.map(({ path, permissions }) => [path, permissions]));
     this.#addresses = pages.map((page) => ({
       page,
       address: new RegExp(`^${page.path.replaceAll(/\{(\w+)\}/g, "(?<$1>[^/]+)")}$`),
@@ -53,7 +56,11 @@ export class Sitemap {
     const groups = Map.groupBy(this.sections, ({ title }) => title?.[locale] ?? null);
     return [...groups].map(([title, sections]) => ({
       title,
-      items: sections.flatMap(({ nav }) => nav).filter((item) => mayOpen(item, viewer)),
+      items: sections.flatMap(({ nav }) => nav).filter(({
+        path,
+        permissions = this.#permissions.get(path) ?? [],
+        needsTenant = false,
+      }) => mayOpen({ permissions, needsTenant }, viewer)),
     })).filter(({ items }) => items.length > 0);
   }
 
