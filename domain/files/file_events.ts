@@ -1,7 +1,8 @@
 import type { WakeUps } from "../../infra/wakeups/wakeups.ts";
 import type { Tx } from "../../infra/postgres/postgres.ts";
-import { emitEvents } from "../events/emit.ts";
+import { emitEvents, type NewEvent } from "../events/emit.ts";
 import type { FileRow } from "./file.ts";
+import { EXPORT_PROFILE } from "./profiles.ts";
 
 type EventFile = Pick<
   FileRow,
@@ -13,6 +14,14 @@ interface EventContext {
   wakeUps?: WakeUps;
 }
 
+/** Emits an event of each file to the file's tenant. Exports have no events, because only who asked for one sees it. */
+const emit = <F extends EventFile>(
+  p: EventContext,
+  tx: Tx,
+  files: F[],
+  eventOf: (file: F) => NewEvent,
+): Promise<void> => emitEvents(p, tx, files.filter(({ profile }) => profile !== EXPORT_PROFILE).map(eventOf));
+
 const dataOf = (file: EventFile) => ({
   fileId: file.id,
   profile: file.profile,
@@ -21,38 +30,31 @@ const dataOf = (file: EventFile) => ({
   sizeBytes: file.sizeBytes,
 });
 
-/** Emits `file.available` to the file's tenant: it can be downloaded. */
+/** Emits `file.available`: the file can be downloaded. */
 export const emitFileAvailable = (p: EventContext, tx: Tx, file: EventFile): Promise<void> =>
-  emitEvents(p, tx, [{ type: "file.available", tenantId: file.tenantId, data: dataOf(file) }]);
+  emit(p, tx, [file], ({ tenantId }) => ({ type: "file.available", tenantId, data: dataOf(file) }));
 
-/** Emits `file.infected` to the file's tenant: a scan found a signature. */
+/** Emits `file.infected`: a scan found a signature. */
 export const emitFileInfected = (
   p: EventContext,
   tx: Tx,
   file: EventFile & Pick<FileRow, "signatureName">,
 ): Promise<void> =>
-  emitEvents(p, tx, [{
+  emit(p, tx, [file], ({ tenantId, signatureName }) => ({
     type: "file.infected",
-    tenantId: file.tenantId,
-    data: { ...dataOf(file), signatureName: file.signatureName },
-  }]);
+    tenantId,
+    data: { ...dataOf(file), signatureName },
+  }));
 
-/**
- * Emits `file.rejected` for files with a rejection code and `file.purged` for the others, each to the file's tenant.
- */
+/** Emits `file.rejected` for files with a rejection code and `file.purged` for the others. */
 export const emitFilesPurged = (
   p: EventContext,
   tx: Tx,
   files: (EventFile & Pick<FileRow, "purgeReason" | "rejectionCode">)[],
 ): Promise<void> =>
-  emitEvents(
-    p,
-    tx,
-    files.map((file) => {
-      const { tenantId, purgeReason: reason, rejectionCode } = file;
-      const data = dataOf(file);
-      return rejectionCode === null
-        ? { type: "file.purged", tenantId, data: { ...data, reason } }
-        : { type: "file.rejected", tenantId, data: { ...data, rejectionCode } };
-    }),
-  );
+  emit(p, tx, files, (file) => {
+    const { tenantId, purgeReason: reason, rejectionCode } = file;
+    return rejectionCode === null
+      ? { type: "file.purged", tenantId, data: { ...dataOf(file), reason } }
+      : { type: "file.rejected", tenantId, data: { ...dataOf(file), rejectionCode } };
+  });

@@ -1,6 +1,6 @@
 import { isStoreAway, ObjectStoreRefused } from "../../infra/objectstore/errors.ts";
 import { databaseFailure } from "../../infra/postgres/failures.ts";
-import { type Attempt, DependencyUnavailable } from "./job_type.ts";
+import { type Attempt, DependencyUnavailable, PostponeJob } from "./job_type.ts";
 
 /**
  * Converts an error of an unavailable database or object store to DependencyUnavailable; null for any other error. A store
@@ -26,10 +26,12 @@ export const isOutage = (error: unknown): boolean =>
   outageOf(error) !== null || databaseFailure(error) !== null;
 
 /**
- * In a handler's `catch`: has the job now failed for the last time? An aborted attempt may run again, and an outage counts
- * for nothing while the job may wait for its end.
+ * In a handler's `catch`: has the job now failed for the last time? An aborted attempt may run again, a postponed one runs
+ * again, and an outage counts for nothing while the job may wait for its end.
  */
 export const isLastFailure = (
   { failures, maxRetries, signal, waitsForDependencies }: Attempt,
   error: unknown,
-): boolean => failures >= maxRetries && !signal.aborted && !(waitsForDependencies && isOutage(error));
+): boolean =>
+  failures >= maxRetries && !signal.aborted && !(error instanceof PostponeJob) &&
+  !(waitsForDependencies && isOutage(error));

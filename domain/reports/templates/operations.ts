@@ -11,6 +11,7 @@ import {
   text,
 } from "../definition/report_template.ts";
 import { TRANSLATIONS } from "./translations.ts";
+import { EXPORT_PROFILE } from "../../files/profiles.ts";
 import { channelName } from "../../notifications/channels.ts";
 import { ARCHIVE_KINDS } from "../../../infra/areas.ts";
 
@@ -153,8 +154,9 @@ export const notificationDeliveriesReport = defineReport({
 });
 
 /**
- * Files: one row per file, newest first. Without a tenant it shows product files only, because nobody, not even a
- * system administrator, may read the files of another tenant. Uploaders from other tenants are shown by id only.
+ * Files: one row per file, newest first, without exports, which only who asked for them sees. Without a tenant it shows
+ * product files only, because nobody, not even a system administrator, may read the files of another tenant. Uploaders from
+ * other tenants are shown by id only.
  */
 export const fileInventoryReport = defineReport({
   id: "file-inventory",
@@ -204,6 +206,7 @@ export const fileInventoryReport = defineReport({
       select from user_tenants l where l.user_id = u.id and l.tenant_id = any(${tenantIds}::uuid[])))
     left join tenants t on t.id = f.tenant_id
     where case when ${tenantIds}::uuid[] is null then f.tenant_id is null else f.tenant_id = any(${tenantIds}::uuid[]) end
+      and f.profile <> ${EXPORT_PROFILE}
       and (${createdFrom}::date is null or f.created_at >= ${createdFrom}::date)
       and (${createdTo}::date is null or f.created_at < ${createdTo}::date + 1)
       and (${status}::text is null or f.status = ${status}::text::file_status)

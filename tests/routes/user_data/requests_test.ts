@@ -12,6 +12,7 @@ import { IMPORTER, Importing } from "../access/imports/importing.ts";
 import { bearer, racing } from "../auth/people.ts";
 import { inTenant, makeAccount, MANAGE, PATH } from "../auth/service_accounts.ts";
 import { finish } from "../../support/maintenance.ts";
+import { drawnReport } from "../reports/support.ts";
 
 const t = await setupShared();
 const { sql } = t.steward.platform;
@@ -92,6 +93,10 @@ Deno.test("only the user who asked for an export sees its file", async () => {
   assert.ok(!(await ids(clerk, "")).includes(fileId), "ordinary lists have no exports");
   assert.deepEqual(await ids(clerk, "profile=export"), [fileId]);
   assert.deepEqual(await ids(colleague, "profile=export"), []);
+  const { text } = await drawnReport(t, clerk, "file-inventory");
+  assert.ok(!text.includes(fileId), "the report on the tenant's files has no exports");
+  const events = await sql`select type from events where data ->> 'fileId' = ${fileId}`;
+  assert.deepEqual(pluck(events, "type"), [], "the tenant's webhooks are not told of exports");
   const status = await colleague.get(`/api/v1/users/${her.id}/data-requests/${id}`);
   assert.equal(status.body.fileId, fileId, "colleagues with the permission see the status");
 });
