@@ -6,7 +6,7 @@ type Erased = Pick<ErasedPersons, "addresses" | "beforeId">;
 /** Texts of a table that may contain addresses. */
 export interface ErasableTexts {
   table: string;
-  /** Primary key, with its types; the first column is a UUIDv7. Default: `id`. */
+  /** Primary key, with its types; the first column is a UUID. Default: `id`. */
   key?: Record<string, "uuid" | "integer">;
   /** Columns with their types. */
   columns: Record<string, "text" | "json" | "jsonb">;
@@ -20,8 +20,8 @@ const ROWS_AT_ONCE = 5_000;
 const MIN_LENGTH = 6;
 
 /**
- * Replaces addresses in the texts of tables, in rows before `beforeId`. Reads a table in the order of its key, so that each
- * statement is bounded whatever the size of the table; only rows that match are written.
+ * Replaces addresses in the texts of tables, except in rows whose UUIDv7 is `beforeId` or later. Reads a table in the order of
+ * its key, so that each statement is bounded whatever the size of the table; only rows that match are written.
  */
 export async function eraseAddresses(sql: Sql, erased: Erased, tables: ErasableTexts[]): Promise<void> {
   for (const texts of tables) await eraseInTable(sql, erased, texts);
@@ -58,7 +58,7 @@ async function eraseInTable(
     const start: string = after ? `and (${orderedKeys}) > (${parameters(3)})` : "";
     const rows: Record<string, unknown>[] = await sql.unsafe(
       `select ${shownKeys}, (${matching}) is true as "matches" from ${table} t
-       where t."${keys[0]}" < $2 ${start}
+       where (t."${keys[0]}" < $2 or substr(t."${keys[0]}"::text, 15, 1) <> '7') ${start}
        order by ${orderedKeys} limit ${ROWS_AT_ONCE}`,
       [patterns, beforeId, ...after ?? []],
     );

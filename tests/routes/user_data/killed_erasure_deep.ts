@@ -1,6 +1,7 @@
 // A process that erases a user is killed in the middle of it. Another one finishes the erasure.
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { newId } from "../../../domain/shared/ids.ts";
 import { type ServiceProcess, startServiceProcess } from "../../support/service_process.ts";
 import { setup } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
@@ -27,12 +28,13 @@ Deno.test("an erasure whose process is killed is finished by another", async () 
   const clerk = await t.actor({ permissions: CLERK });
   const email = `${crypto.randomUUID()}@personal.example`;
   const { body: user } = await clerk.post("/api/v1/users", { email, password: "violet harbour 91 lantern" });
+  const ids = Array.from({ length: MESSAGES }, newId);
   await sql`with message as (
       insert into notifications (id, tenant_id, channel, status, text_body, recipient_count)
-      select gen_random_uuid(), ${clerk.tenantId}, 'Email', 'Sent', 'Kumquat of ' || ${email}, 1
-      from generate_series(1, ${MESSAGES}) returning id)
+      select id, ${clerk.tenantId}, 'Email', 'Sent', 'Kumquat of ' || ${email}, 1
+      from unnest(${ids}::uuid[]) id returning id)
     insert into notification_recipients (id, notification_id, address, status, sent_at)
-    select gen_random_uuid(), id, ${email}, 'Sent', now() from message`;
+    select id, id, ${email}, 'Sent', now() from message`;
   let worker = await startWorker(0);
   try {
     const { status, body } = await clerk.post(`/api/v1/users/${user.id}/erase`, { reason: "asked" });
