@@ -84,6 +84,9 @@ export const notificationPersonalData: PersonalData<NotificationPlatform> = {
         },
       },
       { table: "notification_attempts", columns: { error_message: "text" } },
+      // An answer of a mail server for one recipient may name the others.
+      { table: "notification_recipients", columns: { error_message: "text", delivery_detail: "text" } },
+      { table: "notification_suppressions", columns: { detail: "text" } },
     ]);
   },
   tenant: {

@@ -354,7 +354,7 @@ Deno.test("a mail that is being sent when its recipient is erased stores neither
       await answered.promise;
       const refused = to.map(({ address }) => ({
         address,
-        reason: `550 ${address} is full`,
+        reason: `550 one of ${to.map((each) => each.address).join(", ")} is full`,
         permanent: true,
       }));
       return { accepted: [], refused, response: "" };
