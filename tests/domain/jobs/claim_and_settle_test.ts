@@ -6,11 +6,13 @@ import { Claimer } from "../../../domain/jobs/engine/claimer.ts";
 import { insertJobs } from "../../../domain/jobs/enqueue.ts";
 import { laneName } from "../../../domain/jobs/job_row.ts";
 import {
+  type Attempt,
   DependencyUnavailable,
   JobTypes,
   PermanentJobFailure,
   PostponeJob,
 } from "../../../domain/jobs/job_type.ts";
+import { isLastFailure } from "../../../domain/jobs/outage.ts";
 import { openLease } from "../../../domain/jobs/engine/lease.ts";
 import { failed, settleJobs, succeeded } from "../../../domain/jobs/engine/settle.ts";
 import { Settler } from "../../../domain/jobs/engine/settler.ts";
@@ -144,6 +146,13 @@ Deno.test("outages of a dependency are retried with growing delays and use up no
   assert.deepEqual([refusal.status, refusal.failures, refusal.isOutage], ["Failed", 1, false]);
   const tooLong = await attemptAfter(24);
   assert.deepEqual([tooLong.status, tooLong.failures], ["DeadLettered", 2]);
+});
+
+Deno.test("of an attempt without retries a failure is the last, a postponement is not", () => {
+  const { signal } = new AbortController();
+  const attempt = { failures: 3, maxRetries: 3, waitsForDependencies: false, signal } as Attempt;
+  assert.equal(isLastFailure(attempt, new Error("it failed")), true);
+  assert.equal(isLastFailure(attempt, new PostponeJob("not yet", 1)), false);
 });
 
 Deno.test("an outage and the delay of a retry begin when the attempt is settled, also in a transaction that began before", async () => {

@@ -46,13 +46,15 @@ async function start(browser: PlainBrowser, task: string) {
   return await browser.send(`${task}/start`, hiddenOf((await browser.open(task)).html, `${task}/start`));
 }
 
-/** Lets each update of a job fail. @returns a function that ends this */
-async function breakUpdates(jobId: string): Promise<() => Promise<unknown>> {
+/** Lets each update of a job, or of another row, fail. @returns a function that ends this */
+async function breakUpdates(id: string, table = "jobs", when = "true"): Promise<() => Promise<unknown>> {
   const name = `fail_${newSecret().replaceAll(/\W/g, "").slice(0, 8).toLowerCase()}`;
   await sql.unsafe(`create function ${name}() returns trigger language plpgsql as $$
     begin raise exception 'the disk is full'; end $$`);
-  await sql.unsafe(`create trigger ${name} before update on jobs for each row when (old.id = '${jobId}')
-    execute function ${name}()`);
+  await sql.unsafe(
+    `create trigger ${name} before update on ${table} for each row when (old.id = '${id}' and ${when})
+    execute function ${name}()`,
+  );
   return () => sql.unsafe(`drop function ${name} cascade`);
 }
 
@@ -185,13 +187,32 @@ Deno.test("only the latest ten drafts of a user are kept", async () => {
 });
 
 /** A task that makes the file of a list; such a task is made for more than 10,000 rows. @returns its path */
-async function makeFile(browser: PlainBrowser, owner: Actor): Promise<string> {
+async function countFile(browser: PlainBrowser, owner: Actor): Promise<string> {
   const task = await count(browser, "jobs", "cancel", await waitingJob(owner));
   await sql`update console_list_tasks set kind = 'Csv', action = null where id = ${idOf(task)}`;
+  return task;
+}
+
+async function makeFile(browser: PlainBrowser, owner: Actor): Promise<string> {
+  const task = await countFile(browser, owner);
   await start(browser, task);
   await until(async () => (await browser.open(`${task}/download`)).location.includes("://"));
   return task;
 }
+
+Deno.test("an attempt that cannot complete its task leaves no confirmed file", async () => {
+  const owner = await t.actor({ role: "Admin" });
+  const browser = await browse(t, owner);
+  const task = await countFile(browser, owner);
+  const repair = await breakUpdates(idOf(task), "console_list_tasks", "new.file_id is not null");
+  await start(browser, task);
+  await until(async () =>
+    (await sql`select from jobs where serialized_args like ${`%${idOf(task)}%`} and status = 'Failed'`).count
+  );
+  const files = await sql<{ status: string }[]>`select status from files where created_by = ${owner.userId}`;
+  await repair();
+  assert.deepEqual(new Set(pluck(files, "status")), new Set(["Pending"]), "the sweep purges it");
+});
 
 Deno.test("the file of a list is not downloaded before its scan, and each download is audited", async () => {
   const owner = await t.actor({ role: "Admin" });
