@@ -68,11 +68,14 @@ export async function nextAttempt(t: TestService, actor: Actor, id: string, atte
   return body;
 }
 
-/** Counted failures of a notification's job, and the seconds from its last attempt to the next one. */
+/**
+ * Counted failures of a notification's job, and the minutes from its last attempt to the next one. Whole minutes, because
+ * two clocks give the times: the process's and the database's.
+ */
 export async function retryOf(t: TestService, notificationId: string) {
-  const [row] = await t.steward.platform.sql<{ failures: number; seconds: number }[]>`
-    select failures, extract(epoch from due_at - (select max(attempted_at) from notification_attempts
-      where notification_id = ${notificationId}))::float8 as seconds
+  const [row] = await t.steward.platform.sql<{ failures: number; minutes: number }[]>`
+    select failures, round(extract(epoch from due_at - (select max(attempted_at) from notification_attempts
+      where notification_id = ${notificationId})) / 60)::int as minutes
     from jobs where id = (select job_id from notifications where id = ${notificationId})`;
   return row ?? assert.fail(`the notification ${notificationId} has no job`);
 }
