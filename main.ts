@@ -27,7 +27,7 @@ import { Metrics } from "./domain/shared/metrics.ts";
 import { KnownClients } from "./domain/oauth/clients/known_clients.ts";
 import { requestBounds, RunningRequests } from "./domain/requests/running_requests.ts";
 import type { ServicePlatform } from "./domain/platform.ts";
-import type { Clock } from "./infra/clock.ts";
+import { type Clock, systemClock } from "./infra/clock.ts";
 import type { Config } from "./infra/config.ts";
 import { type EmbeddedStack, startEmbeddedStack } from "./infra/embedded/stack.ts";
 import { serveHttp } from "./infra/http_server.ts";
@@ -251,6 +251,7 @@ async function startOn(stack: EmbeddedStack, o: StewardOptions): Promise<Steward
         ...mail,
         finishDirectMessages(platform),
       ]);
+      setIdClock(systemClock); // this service's clock is not read again, and others of the process may still make ids
       platform.renderThreads.close();
       platform.pictures.stop();
       for (const part of [metrics, databaseClock, poolHealth, connectionWait]) part.stop();

@@ -7,8 +7,6 @@ import {
 } from "../../../domain/notifications/preferences.ts";
 import { type NotificationDetail, readNotification } from "../../../domain/notifications/read.ts";
 import { sendNotification } from "../../../domain/notifications/sending/send.ts";
-import { setIdClock } from "../../../domain/shared/ids.ts";
-import { systemClock } from "../../../infra/clock.ts";
 import { MailDeliveryFailed, type MailMessage, type MailTransport } from "../../../infra/mail/mail.ts";
 import { recipientsOf } from "../../../infra/mail/message_safety.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
@@ -26,11 +24,7 @@ class SetClock {
 export const clock = new SetClock();
 
 /** A service without a worker, with `clock`. */
-export async function setupWithClock(): Promise<TestService> {
-  const t = await setupShared({ JOB_CONCURRENCY: "0" }, { clock });
-  setIdClock(systemClock); // other services of this process need ids of the present time
-  return t;
-}
+export const setupWithClock = () => setupShared({ JOB_CONCURRENCY: "0" }, { clock });
 
 /** A mail server whose answer per address is configured, and which remembers the accepted mail. */
 export class FakeServer implements MailTransport {
