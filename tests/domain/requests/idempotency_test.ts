@@ -68,7 +68,8 @@ Deno.test("after a crash before the first write, the key is free when its claim 
   await assert.rejects(inSteps(keyed, crash), crashed);
   await assert.rejects(inSteps(keyed, crash), (error) => {
     assert.ok(refusedAs("IDEMPOTENCY_KEY_IN_USE_CONFLICT")(error));
-    assert.equal((error as Problem).extras.headers?.["retry-after"], "60", "when the claim ends");
+    const seconds = Number((error as Problem).extras.headers?.["retry-after"]);
+    assert.ok(seconds > 0 && seconds <= 60, `the claim ends in ${seconds} s`);
     return true;
   });
   await expireClaims();
