@@ -5,10 +5,6 @@ export class KeyIndex {
   readonly #objects = new Map<string, ObjectMeta>();
   readonly #sorted: string[] = [];
 
-  get isEmpty(): boolean {
-    return this.#sorted.length === 0;
-  }
-
   get(key: string): ObjectMeta | undefined {
     return this.#objects.get(key);
   }

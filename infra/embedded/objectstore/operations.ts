@@ -1,15 +1,8 @@
 import { createHash } from "node:crypto";
-import {
-  answeredHeaders,
-  checkCopyConditions,
-  checkReadConditions,
-  checkWriteConditions,
-  rangeStillHolds,
-  storedHeaders,
-} from "./object_headers.ts";
+import { answeredHeaders, storedHeaders } from "./object_headers.ts";
 import { listObjects } from "./list_objects.ts";
 import { multipartEtag, totalBytes, type Uploads, withJoined } from "./multipart.ts";
-import { type ObjectMeta, streamFile, writeAll } from "./object_file.ts";
+import { streamFile, writeAll } from "./object_file.ts";
 import { type Payload, readPayloadHeaders, receive, receiveText } from "./payload.ts";
 import { decode, param, S3Problem, type S3Request } from "./request.ts";
 import type { PayloadDigest } from "./signature.ts";
@@ -25,16 +18,17 @@ interface Store {
 const MAX_BUCKET_BODY_BYTES = 64 * 1024;
 
 const QUERY_NAMES = new Set([
-  ...["list-type", "prefix", "delimiter", "max-keys", "continuation-token", "start-after", "encoding-type"],
-  ...["fetch-owner", "uploads", "uploadId", "partNumber", "x-id"],
+  ...["list-type", "prefix", "delimiter", "max-keys", "continuation-token"],
+  ...["uploads", "uploadId", "partNumber", "x-id"],
 ]);
 const QUERY_FAMILIES = new RegExp(
   "^(X-Amz-(Algorithm|Credential|Date|Expires|SignedHeaders|Signature)" +
     "|response-(cache-control|content-(disposition|encoding|language|type)|expires))$",
 );
-const AMZ_HEADERS = new RegExp(
-  "^x-amz-(date|content-sha256|meta-.+|metadata-directive|copy-source(-if-(none-)?match|-if-(un)?modified-since)?)$",
-);
+const AMZ_HEADERS = /^x-amz-(date|content-sha256|metadata-directive|copy-source(-if-match)?)$/;
+/** Conditions and checksums. A read may be answered in full instead, so caches can send theirs. */
+const CONDITIONS = /^(content-md5|if-match|if-unmodified-since|if-none-match|if-modified-since)$/;
+const CACHE_CONDITIONS = /^if-(none-match|modified-since)$/;
 
 /** Runs a verified request. Throws S3Problem. */
 export async function runOperation(
@@ -80,9 +74,6 @@ async function runBucketOperation(
       await receiveText(payload(), MAX_BUCKET_BODY_BYTES);
       storage.createBucket(request.bucket);
       return new Response(null, { headers: { location: `/${request.bucket}` } });
-    case "DELETE":
-      storage.deleteBucket(request.bucket);
-      return new Response(null, { status: 204 });
     default:
       throw new S3Problem("MethodNotAllowed");
   }
@@ -110,16 +101,18 @@ async function runUploadOperation(
 }
 
 /**
- * Refuses unknown parameters and headers. If they were ignored, a client could rely on an ACL or encryption that is not
- * applied.
+ * Refuses unknown parameters and headers, and conditions. If they were ignored, a client could rely on an ACL, an
+ * encryption or a condition that is not applied.
  */
 function refuseUnknown(request: S3Request): void {
   const parameter = request.query.find(([name]) => !QUERY_NAMES.has(name) && !QUERY_FAMILIES.test(name));
   if (parameter) {
     throw new S3Problem("NotImplemented", "A query parameter implies functionality that is not implemented");
   }
+  const isRead = request.method === "GET" || request.method === "HEAD";
   for (const name of request.headers.keys()) {
-    if (name.startsWith("x-amz-") && !AMZ_HEADERS.test(name)) {
+    const isCondition = CONDITIONS.test(name) && !(isRead && CACHE_CONDITIONS.test(name));
+    if (isCondition || name.startsWith("x-amz-") && !AMZ_HEADERS.test(name)) {
       throw new S3Problem("NotImplemented", "A header implies functionality that is not implemented");
     }
   }
@@ -129,14 +122,11 @@ function has(request: S3Request, name: string): boolean {
   return param(request, name) !== null;
 }
 
-/** GetObject and HeadObject: checks conditions and range, then streams the bytes. */
+/** GetObject and HeadObject: checks the range, then streams the bytes. With If-Range, the whole object is answered. */
 function readObject(storage: Storage, request: S3Request): Response {
   const meta = storage.find(request.bucket, request.key);
   const headers = answeredHeaders(request, meta);
-  if (checkReadConditions(request.headers, meta) === "not-modified") {
-    return new Response(null, { status: 304, headers });
-  }
-  const header = rangeStillHolds(request.headers, meta) ? request.headers.get("range") : null;
+  const header = request.headers.has("if-range") ? null : request.headers.get("range");
   const range = readRange(header, meta.sizeBytes);
   const { start, end } = range ?? { start: 0, end: meta.sizeBytes - 1 };
   headers.set("content-length", String(end - start + 1));
@@ -150,13 +140,12 @@ function readObject(storage: Storage, request: S3Request): Response {
 
 /** PutObject: the object becomes visible only after the whole body was verified. If that fails, nothing is stored. */
 async function putObject(storage: Storage, request: S3Request, payload: Payload): Promise<Response> {
-  const check = (replaced: ObjectMeta | undefined) => checkWriteConditions(request.headers, replaced);
-  check(storage.bucket(request.bucket).get(request.key)); // fails early, before the transfer; the commit checks again
+  storage.bucket(request.bucket); // fails early, before the transfer
   const headers = storedHeaders(request);
   return await storage.withIncoming(async (incoming) => {
     const etag = await receive(payload, (chunk) => writeAll(incoming.file, chunk));
     const meta = { key: request.key, sizeBytes: payload.length, etag, lastModified: Date.now(), headers };
-    await storage.commit(request.bucket, incoming, meta, check);
+    await storage.commit(request.bucket, incoming, meta);
     return new Response(null, { headers: { etag: `"${etag}"` } });
   });
 }
@@ -249,12 +238,7 @@ async function completeUpload(
           lastModified: Date.now(),
           headers: upload.headers,
         };
-        await uploads.storage.commit(
-          bucket,
-          incoming,
-          meta,
-          (replaced) => checkWriteConditions(request.headers, replaced),
-        );
+        await uploads.storage.commit(bucket, incoming, meta);
         return meta.etag;
       }),
   );
@@ -272,23 +256,17 @@ function readUploadId(request: S3Request): string {
 
 /**
  * CopyObject inside the store. The copy's ETag is the MD5 of its bytes, also if the source was a multipart upload.
- * Throws NoSuchKey, PreconditionFailed, InvalidArgument, InvalidRequest.
+ * Throws NoSuchKey, PreconditionFailed, InvalidArgument.
  */
 async function copyObject(storage: Storage, request: S3Request): Promise<Response> {
   const source = readSource(request.headers.get("x-amz-copy-source") ?? "");
-  const directive = request.headers.get("x-amz-metadata-directive") ?? "COPY";
-  if (directive !== "COPY" && directive !== "REPLACE") {
-    throw new S3Problem("InvalidArgument", "x-amz-metadata-directive must be COPY or REPLACE");
-  }
-  if (source.bucket === request.bucket && source.key === request.key && directive === "COPY") {
-    throw new S3Problem(
-      "InvalidRequest",
-      "This copy request is illegal: it copies an object to itself unchanged",
-    );
+  if (request.headers.get("x-amz-metadata-directive") !== "REPLACE") {
+    throw new S3Problem("NotImplemented", "A copy that keeps the headers of its source is not implemented");
   }
   storage.bucket(request.bucket);
   const original = storage.find(source.bucket, source.key);
-  checkCopyConditions(request.headers, original);
+  const expected = request.headers.get("x-amz-copy-source-if-match")?.replaceAll('"', "");
+  if (expected !== undefined && expected !== original.etag) throw new S3Problem("PreconditionFailed");
   const from = storage.openSync(source.bucket, source.key); // no await since `find`, so it is the same object
   const bytes = streamFile(from, 0, original.sizeBytes);
   return await storage.withIncoming(async (incoming) => {
@@ -302,14 +280,9 @@ async function copyObject(storage: Storage, request: S3Request): Promise<Respons
       sizeBytes: original.sizeBytes,
       etag: md5.digest("hex"),
       lastModified: Date.now(),
-      headers: directive === "COPY" ? original.headers : storedHeaders(request),
+      headers: storedHeaders(request),
     };
-    await storage.commit(
-      request.bucket,
-      incoming,
-      meta,
-      (replaced) => checkWriteConditions(request.headers, replaced),
-    );
+    await storage.commit(request.bucket, incoming, meta);
     return xmlResponse("CopyObjectResult", [
       element("ETag", `"${meta.etag}"`),
       element("LastModified", new Date(meta.lastModified).toISOString()),

@@ -2,28 +2,21 @@ import { createHash } from "node:crypto";
 import { S3Problem, type S3Request } from "./request.ts";
 import type { PayloadDigest } from "./signature.ts";
 
-/** The body of a verified request, with its expected length and digests. */
+/** The body of a verified request, with its expected length and digest. */
 export interface Payload {
   body: ReadableStream<Uint8Array> | null;
   length: number;
   sha256: PayloadDigest;
-  /** Content-MD5 as hex, or null when not sent. */
-  md5: string | null;
 }
 
 const MAX_PUT_BYTES = 5 * 1024 ** 3;
 
-/**
- * Reads the expected length and digests from the headers. Throws MissingContentLength, EntityTooLarge, InvalidDigest.
- */
+/** Reads the expected length from the headers. Throws MissingContentLength, EntityTooLarge. */
 export function readPayloadHeaders(request: S3Request, sha256: PayloadDigest): Payload {
   const length = request.headers.get("content-length");
   if (length === null || !/^\d{1,15}$/.test(length)) throw new S3Problem("MissingContentLength");
   if (Number(length) > MAX_PUT_BYTES) throw new S3Problem("EntityTooLarge");
-  const md5 = request.headers.get("content-md5");
-  if (md5 !== null && !/^[A-Za-z0-9+/]{22}==$/.test(md5)) throw new S3Problem("InvalidDigest");
-  const md5Hex = md5 === null ? null : Buffer.from(md5, "base64").toString("hex");
-  return { body: request.body, length: Number(length), sha256, md5: md5Hex };
+  return { body: request.body, length: Number(length), sha256 };
 }
 
 /** Read together, because each read and each write has a cost of its own. Larger pieces make the process grow. */
@@ -32,8 +25,8 @@ const READ_BYTES = 64 * 1024;
 const MAX_BUFFERED_BYTES = 1024 * 1024;
 
 /**
- * Passes the body to `write` in pieces, checks length and digests, and returns the MD5 in hex. A piece is valid until
- * its `write` ends. Throws IncompleteBody, XAmzContentSHA256Mismatch, BadDigest; then the caller must discard what it wrote.
+ * Passes the body to `write` in pieces, checks length and digest, and returns the MD5 in hex. A piece is valid until its
+ * `write` ends. Throws IncompleteBody, XAmzContentSHA256Mismatch; then the caller must discard what it wrote.
  */
 export async function receive(
   payload: Payload,
@@ -51,9 +44,7 @@ export async function receive(
   }
   if (received !== payload.length) throw new S3Problem("IncompleteBody");
   if (sha256 && sha256.digest("hex") !== payload.sha256) throw new S3Problem("XAmzContentSHA256Mismatch");
-  const digest = md5.digest("hex");
-  if (payload.md5 !== null && payload.md5 !== digest) throw new S3Problem("BadDigest");
-  return digest;
+  return md5.digest("hex");
 }
 
 /** Throws IncompleteBody if the client closes the connection. */

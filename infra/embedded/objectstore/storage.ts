@@ -56,12 +56,6 @@ export class Storage {
     this.#buckets.set(name, new KeyIndex());
   }
 
-  deleteBucket(name: string): void {
-    if (!this.bucket(name).isEmpty) throw new S3Problem("BucketNotEmpty");
-    Deno.removeSync(join(this.dir, "buckets", name), { recursive: true });
-    this.#buckets.delete(name);
-  }
-
   /** The bucket's objects. Throws NoSuchBucket. */
   bucket(name: string): KeyIndex {
     const found = this.#buckets.get(name);
@@ -93,19 +87,10 @@ export class Storage {
     }
   }
 
-  /**
-   * Makes a received file the object. First, `check` receives the object to be replaced, and may throw to prevent that;
-   * no other request runs in between. Throws NoSuchBucket if the bucket was deleted.
-   */
-  async commit(
-    bucket: string,
-    incoming: Incoming,
-    meta: ObjectMeta,
-    check: (replaced: ObjectMeta | undefined) => void,
-  ): Promise<void> {
+  /** Makes a received file the object. Throws NoSuchBucket. */
+  async commit(bucket: string, incoming: Incoming, meta: ObjectMeta): Promise<void> {
     await writeTrailer(incoming.file, meta);
     const index = this.bucket(bucket);
-    check(index.get(meta.key));
     const path = this.#path(bucket, meta.key);
     Deno.mkdirSync(join(path, ".."), { recursive: true });
     Deno.renameSync(incoming.path, path);

@@ -79,9 +79,9 @@ async function listAll(query: Record<string, string>): Promise<string[]> {
     const answer = await listPage({ ...query, ...(token ? { "continuation-token": token } : {}) });
     const xml = await answer.text();
     assert.equal(answer.status, 200, xml);
-    const keys = [...xml.matchAll(/<Key>(.*?)<\/Key>|<CommonPrefixes><Prefix>(.*?)<\/Prefix>/g)];
+    const keys = [...xml.matchAll(/<Key>(.*?)<\/Key>/g)];
     assert.equal(keys.length, Number(/<KeyCount>(\d+)</.exec(xml)?.[1]));
-    found.push(...keys.map(([, key, prefix]) => decodeURIComponent(key ?? `${prefix}`)));
+    found.push(...keys.map(([, key = ""]) => key));
     token = /<NextContinuationToken>(.*?)</.exec(xml)?.[1];
     assert.equal(/<IsTruncated>(.*?)</.exec(xml)?.[1], String(token !== undefined));
     if (token === undefined) return found;
@@ -94,21 +94,14 @@ Deno.test("pages of any size give the same list as a simple model", async () => 
   const query = fc.record({
     names: fc.uniqueArray(name, { minLength: 1, maxLength: 12 }),
     prefix: fc.constantFrom("", "a", "a/", "/", "b-"),
-    delimiter: fc.constantFrom("", "/", "-"),
     size: fc.integer({ min: 1, max: 5 }),
   });
   await fc.assert(
-    fc.asyncProperty(query, async ({ names, prefix, delimiter, size }) => {
+    fc.asyncProperty(query, async ({ names, prefix, size }) => {
       await Promise.all(names.map((key) => test.lite.putObject(key, "x")));
-      const expected = new Set(
-        names.filter((key) => key.startsWith(prefix)).sort((a, b) => Buffer.from(a).compare(Buffer.from(b)))
-          .map((key) => {
-            const end = delimiter === "" ? -1 : key.indexOf(delimiter, prefix.length);
-            return end < 0 ? key : key.slice(0, end + delimiter.length);
-          }),
-      );
-      const listed = await listAll({ prefix, delimiter, "max-keys": String(size), "encoding-type": "url" });
-      assert.deepEqual(listed, [...expected]);
+      const expected = names.filter((key) => key.startsWith(prefix))
+        .sort((a, b) => Buffer.from(a).compare(Buffer.from(b)));
+      assert.deepEqual(await listAll({ prefix, "max-keys": String(size) }), expected);
       await Promise.all(names.map((key) => test.lite.deleteObject(key)));
     }),
     { numRuns: 5 },
@@ -120,7 +113,8 @@ Deno.test("invalid arguments are refused", async () => {
     [{ "max-keys": "-1" }, "400 InvalidArgument"],
     [{ "max-keys": "many" }, "400 InvalidArgument"],
     [{ "continuation-token": "?" }, "400 InvalidArgument"],
-    [{ "encoding-type": "xml" }, "400 InvalidArgument"],
+    [{ "encoding-type": "url" }, "501 NotImplemented"],
+    [{ delimiter: "/" }, "501 NotImplemented"],
     [{ "list-type": "1" }, "501 NotImplemented"],
     [{ "max-keys": "0" }, "200"],
   ];
