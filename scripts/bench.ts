@@ -2,26 +2,21 @@
 import { accessCheck, introspect } from "./bench/access.ts";
 import { type BenchSetup, openBenchSetup } from "./bench/bench_setup.ts";
 import { churn } from "./bench/churn.ts";
-import { consoleLists } from "./bench/console_lists.ts";
 import { filesScan } from "./bench/files_scan.ts";
-import { filesSweeps } from "./bench/files_sweeps.ts";
 import { filesDownloadUrl, filesReserve } from "./bench/files_under_load.ts";
-import { foldBacklog } from "./bench/fold_backlog.ts";
 import { heldSnapshot } from "./bench/held_snapshot.ts";
 import { importUsers } from "./bench/import_users.ts";
-import { consolePages, idleMemory, startUp, startUpExtension } from "./bench/instance.ts";
+import { consolePages, idleMemory, startUp } from "./bench/instance.ts";
 import { drain, enqueue, fullLedger, latency, twoProcesses } from "./bench/jobs.ts";
 import { lists } from "./bench/lists.ts";
 import { mixedLoad, mixedLoadTwice } from "./bench/mixed_load.ts";
-import { notificationsLists, notificationsSend } from "./bench/notifications.ts";
+import { notificationsSend } from "./bench/notifications.ts";
 import { notificationsMail } from "./bench/notifications_mail.ts";
-import { notificationsRender } from "./bench/notifications_render.ts";
 import { overload } from "./bench/overload.ts";
 import { remoteDrain, remoteLatency, remotePolls } from "./bench/remote_work.ts";
 import { reportsCsv, reportsLatency, reportsLongPdf, reportsPdf, reportsXlsx } from "./bench/reports.ts";
 import { signInRate } from "./bench/sign_in.ts";
-import { tokenRefresh } from "./bench/token_refresh.ts";
-import { listUsers, readUser, roleChange, signIns } from "./bench/users.ts";
+import { listUsers, readUser, roleChange } from "./bench/users.ts";
 import { sizing } from "./bench/sizing.ts";
 import { readPlainArguments } from "./shared/plain_arguments.ts";
 
@@ -30,8 +25,6 @@ const CASES: Record<string, (setup: BenchSetup) => Promise<void>> = {
   "list-users": listUsers,
   "role-change": roleChange,
   "sign-in": signInRate,
-  "sign-ins": signIns,
-  "token-refresh": tokenRefresh,
   "access-check": accessCheck,
   "introspect": introspect,
   "import-users": importUsers,
@@ -40,11 +33,9 @@ const CASES: Record<string, (setup: BenchSetup) => Promise<void>> = {
   "latency": latency,
   "full-ledger": fullLedger,
   "lists": lists,
-  "console-lists": consoleLists,
   "console-pages": consolePages,
   "two-processes": twoProcesses,
   "held-snapshot": heldSnapshot,
-  "fold-backlog": foldBacklog,
   "churn": churn,
   "remote-drain": remoteDrain,
   "remote-latency": remoteLatency,
@@ -54,7 +45,6 @@ const CASES: Record<string, (setup: BenchSetup) => Promise<void>> = {
   "overload": overload,
   "sizing": sizing,
   "start-up": startUp,
-  "start-up-extension": startUpExtension,
   "idle-memory": idleMemory,
   "reports-csv": reportsCsv,
   "reports-xlsx": reportsXlsx,
@@ -64,16 +54,13 @@ const CASES: Record<string, (setup: BenchSetup) => Promise<void>> = {
   "files-reserve": filesReserve,
   "files-download-url": filesDownloadUrl,
   "files-scan": filesScan,
-  "files-sweeps": filesSweeps,
-  "notifications-lists": notificationsLists,
   "notifications-mail": notificationsMail,
   "notifications-send": notificationsSend,
-  "notifications-render": notificationsRender,
 };
 
 /** Names for several benchmarks. */
 const GROUPS: Record<string, string[]> = {
-  pressure: ["held-snapshot", "fold-backlog", "mixed-load", "read-user", "mixed-load-twice", "overload"],
+  pressure: ["held-snapshot", "mixed-load", "read-user", "mixed-load-twice", "overload"],
 };
 
 const HELP = `Usage: deno task bench [NAME...]

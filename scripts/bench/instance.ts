@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { type BenchSetup, residentMegabytes } from "./bench_setup.ts";
 import { measure, report, scaled } from "./compare.ts";
@@ -12,37 +11,18 @@ export async function startUp(setup: BenchSetup): Promise<void> {
   await measure({
     name: "from start to ready",
     unit: " ms",
-    run: () => startOnce(setup), // the warm-up also creates the administrator
+    // The warm-up also creates the administrator.
+    async run() {
+      const started = performance.now();
+      const service = await setup.startService();
+      const value = Math.round(performance.now() - started);
+      const note = `${processorMs(service.pid)} ms processor time of all threads`;
+      await service.stop();
+      return { value, note };
+    },
     max: 1_000,
   });
   console.log(`    load average ${Deno.loadavg()[0]}`);
-}
-
-/** Processor time that the extension of scripts/example adds to the start; the time to ready varies more than that. */
-export async function startUpExtension(setup: BenchSetup): Promise<void> {
-  const example = { STEWARD_EXTENSIONS: join(import.meta.dirname ?? ".", "../example/mod.ts") };
-  await measure({
-    name: "processor time that an extension adds to the start",
-    unit: " ms",
-    async run() {
-      const without = await startOnce(setup);
-      const withExample = await startOnce(setup, example);
-      const value = withExample.processorMs - without.processorMs;
-      return { value, note: `ready after ${withExample.value} ms against ${without.value} ms` };
-    },
-    rounds: 7,
-    max: 100,
-  });
-  console.log(`    load average ${Deno.loadavg()[0]}`);
-}
-
-async function startOnce(setup: BenchSetup, env?: Record<string, string>) {
-  const started = performance.now();
-  const service = await setup.startService(env);
-  const value = Math.round(performance.now() - started);
-  const spentMs = processorMs(service.pid);
-  await service.stop();
-  return { value, processorMs: spentMs, note: `${spentMs} ms processor time of all threads` };
 }
 
 /** Memory of an instance before its first request and after a request for the API document. */

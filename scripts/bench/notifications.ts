@@ -1,10 +1,7 @@
 import type { BenchSetup } from "./bench_setup.ts";
-import { measure, scaled } from "./compare.ts";
-import { rateOf, reportLatencies } from "./load.ts";
-import { fillMessages } from "./sample_history.ts";
-import { findAdministrator, signInAdministrator } from "./sample_users.ts";
-
-const MESSAGES = scaled(1_000_000);
+import { measure } from "./compare.ts";
+import { rateOf } from "./load.ts";
+import { signInAdministrator } from "./sample_users.ts";
 
 /** A request to send one email with given texts. */
 export const EMAIL = {
@@ -37,31 +34,4 @@ export async function notificationsSend(setup: BenchSetup): Promise<void> {
       min: 2_000,
     });
   }
-}
-
-/** p95 of lists, stats and the unread count with a million messages of one tenant and a million of one user. */
-export async function notificationsLists(setup: BenchSetup): Promise<void> {
-  const { port } = await setup.startService({ JOB_CONCURRENCY: "0" });
-  const headers = await signInAdministrator(port);
-  const administrator = await findAdministrator(setup.sql);
-  await fillMessages(setup.sql, MESSAGES, administrator);
-  const ago = (days: number) => new Date(Date.now() - days * 24 * 60 * 60 * 1000).toISOString();
-  const range = `fromDate=${ago(20.3)}&toDate=${ago(3.7)}`;
-  const list = "/api/v1/notifications";
-  const inApp = "/api/v1/user-notifications";
-  const paths = {
-    "list": list,
-    "list by channel": `${list}?channel=Sms`,
-    "list by status": `${list}?status=DeadLettered`,
-    "list by channel and status": `${list}?channel=Push&status=Failed`,
-    "list by dates": `${list}?${range}`,
-    "list by channel, status and dates": `${list}?channel=Push&status=Failed&${range}`,
-    "stats": `${list}/stats`,
-    "stats by dates": `${list}/stats?${range}`,
-    "stats of an afternoon": `${list}/stats?fromDate=${ago(5.6)}&toDate=${ago(5.4)}`,
-    "unread count": `${inApp}/unread-count?userId=${administrator.userId}`,
-    "in-app list": `${inApp}?userId=${administrator.userId}&isRead=false`,
-    "last page": `${list}?page=${MESSAGES / 20}`,
-  };
-  await reportLatencies(port, headers, paths, { max: 10 });
 }

@@ -1,11 +1,10 @@
 import type { BenchSetup } from "./bench_setup.ts";
 import { compare, measure, report, scaled, timeOf } from "./compare.ts";
-import { load, rateOf, rateOfEach, repeat, requireSameAnswers } from "./load.ts";
-import { populate, signIn, signInAdministrator, signInUser } from "./sample_users.ts";
+import { rateOf, rateOfEach, repeat, requireSameAnswers } from "./load.ts";
+import { populate, signInAdministrator, signInUser } from "./sample_users.ts";
 
 const USERS = scaled(100_000);
 const TENANTS = 1_000;
-const SIGN_INS = 200;
 
 /** Rate of GET for one of a thousand users with all token checks, against a bare handler that runs the same SQL. */
 export async function readUser(setup: BenchSetup): Promise<void> {
@@ -89,25 +88,4 @@ export async function roleChange(setup: BenchSetup): Promise<void> {
     if (!response.ok) throw new Error(`the grant answered ${response.status}: ${await response.text()}`);
   });
   report(`a permission change on a role held by ${held?.n} users`, Math.round(elapsed), " ms", { max: 500 });
-}
-
-/** p95 of other requests during 200 concurrent password sign-ins, and the time of a token check. */
-export async function signIns(setup: BenchSetup): Promise<void> {
-  const { port } = await setup.startService();
-  const { tenantId, userId } = await populate(setup.sql, { users: 1_000, tenants: 10 });
-  const { email, headers } = await signInUser(setup.sql, port, { tenantId, userId, permissions: [] });
-  const user = { path: `/api/v1/users/${userId}`, headers };
-  let running = true;
-  const burst = Promise.all(Array.from({ length: SIGN_INS }, () => signIn(port, email)))
-    .finally(() => running = false);
-  const p95s: number[] = [];
-  while (running) p95s.push((await repeat(port, user, { connections: 2, seconds: 0.5 })).p95);
-  await burst;
-  report(`p95 of other requests during ${SIGN_INS} sign-ins`, Math.max(...p95s), " ms", { max: 50 });
-
-  const path = "/api/v1/jobs/00000000-0000-7000-8000-00000000000g"; // refused after the token check
-  const sequential = { port, connections: 1, seconds: 3 };
-  const open = await load({ ...sequential, next: () => ({ path: "/healthz" }) });
-  const checked = await load({ ...sequential, next: () => ({ path, headers }) });
-  report("a token check adds, at the median", checked.p50 - open.p50, " ms", { max: 0.1 });
 }
