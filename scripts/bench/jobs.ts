@@ -7,7 +7,7 @@ import { mainPool, type Sql } from "../../infra/postgres/postgres.ts";
 import { JOBS_CHANNEL } from "../../infra/wakeups/wakeups.ts";
 import { type BenchSetup, isInstalled, openBenchSetup, runPeer } from "./bench_setup.ts";
 import { compare, measure, median, percentile, report, type Sample, scaled, timeOf } from "./compare.ts";
-import { rateOf, reportLatencies } from "./load.ts";
+import { rateOf } from "./load.ts";
 import { enqueueNoops, type JobConnections, startNoopWorker } from "./noop_jobs.ts";
 import { fillJobs } from "./sample_history.ts";
 import { signInAdministrator } from "./sample_users.ts";
@@ -129,24 +129,10 @@ export async function pickUpLatencies(connections: JobConnections): Promise<numb
   return latencies;
 }
 
-/** Lists, stats and drain rate with a million finished jobs in the tables; the drain rate against empty tables. */
+/** Drain rate with a million finished jobs in the tables, against empty tables. */
 export async function fullLedger(setup: BenchSetup): Promise<void> {
   const { sql } = setup;
   await fillJobs(sql, FINISHED_JOBS);
-  const service = await setup.startService({ JOB_CONCURRENCY: "0" });
-  const headers = await signInAdministrator(service.port);
-  const lists = {
-    "list of failed jobs": "/api/v1/jobs?status=Failed&page=3",
-    "list by type and priority": "/api/v1/jobs?searchTerm=bench&priority=High",
-    "list by completion": "/api/v1/jobs?orderBy=CompletedAt",
-    "list by start": "/api/v1/jobs?orderBy=StartedAt",
-    "list of the last hour": `/api/v1/jobs?from=${new Date(Date.now() - 3_600_000).toISOString()}`,
-    "list of a queue with 100 old jobs": "/api/v1/jobs?queue=old",
-  };
-  await reportLatencies(service.port, headers, lists, { max: 20 });
-  const stats = { "dashboard stats": "/api/v1/jobs/dashboard/stats" };
-  await reportLatencies(service.port, headers, stats, { max: 5 });
-  await service.stop();
   const empty = await openBenchSetup();
   try {
     await compare({

@@ -1,4 +1,4 @@
-import { median, percentile, report, type Sample, SCALE } from "./compare.ts";
+import { median, percentile, type Sample, SCALE } from "./compare.ts";
 
 /** Result of a load run. Latencies in ms. */
 export interface LoadResult {
@@ -110,21 +110,6 @@ export async function requireSameAnswers(
       pair.map(async ({ url, headers = {} }) => await (await fetch(url, { headers })).text()),
     );
     if (new Set(answers).size > 1) throw new Error(`different answers: ${answers.join("\n")}`);
-  }
-}
-
-/** Prints the p95 of GET requests over one connection, by name, and the median. */
-export async function reportLatencies(
-  port: number,
-  headers: Record<string, string>,
-  paths: Record<string, string>,
-  target: { max: number },
-): Promise<void> {
-  for (const [name, path] of Object.entries(paths)) {
-    await repeat(port, { path, headers }, { connections: 1, seconds: 0.5 });
-    const { p50, p95 } = await repeat(port, { path, headers }, { connections: 1, seconds: 2 });
-    report(`${name}, p95`, p95, " ms", target);
-    console.log(`    median ${p50} ms`);
   }
 }
 
