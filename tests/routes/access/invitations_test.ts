@@ -149,7 +149,6 @@ Deno.test("an account without a password joins signed in; another user's session
   refused(await other.post(path, { token }), 403, "INVITATION_FORBIDDEN");
   refused(await subject.post(path, { token: "unknown" }), 400, "INVITATION_INVALID");
   assert.equal((await subject.post(path, { token })).body.userId, subject.userId);
-  refused(await t.nobody.post(path, { token }), 401, "TOKEN_MISSING");
 });
 
 Deno.test("an account that is inactive, deleted or linked meanwhile does not join", async () => {
@@ -205,7 +204,6 @@ Deno.test("an expired or revoked invitation is refused, shown so, and replaced b
     assert.equal((await invite(email)).status, 201);
     refused(await admin.post(`${at}/${id}/resend`, undefined), 409, "INVITATION_CLOSED_CONFLICT");
   }
-  refused(await admin.get(`${at}/${crypto.randomUUID()}`), 404, "INVITATION_NOT_FOUND");
 });
 
 Deno.test("sending again mails a new link, which replaces the former and works for seven days", async () => {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readSigningSecrets } from "../../../domain/jobs/types/signing_secrets.ts";
 import { JobTypes } from "../../../domain/jobs/job_type.ts";
 import { registerJobTypes } from "../../../domain/job_types.ts";
+import { invalid } from "../../support/answers.ts";
 import { setupShared } from "../../support/setup.ts";
 import { assertHas, jobOf, JOBS, readJob, RECURRING, refusal } from "./job_calls.ts";
 
@@ -69,10 +70,8 @@ Deno.test("a type is declared with defaults, which null restores; a deleted one 
 });
 
 Deno.test("reserved names and malformed members are refused", async () => {
-  for (const name of ["steward.mine", "files.scan", "a_b"]) {
-    assert.deepEqual(Object.keys((await tenant.put(at(name), {})).body.errors), ["name"], name);
-  }
-  const refused: [member: string, ...values: unknown[]][] = [
+  for (const name of ["steward.mine", "files.scan", "a_b"]) invalid(await tenant.put(at(name), {}), "name");
+  const wrong: [member: string, ...values: unknown[]][] = [
     ["rateLimit", { count: 1, perSeconds: 1, key: "customer" }, { count: 1, perSeconds: 1, key: "$.*.id" }],
     ["secretArgs", ["card"]],
     ["push", { url: "ftp://product.example" }, { url: "http://169.254.169.254/" }, {
@@ -80,11 +79,10 @@ Deno.test("reserved names and malformed members are refused", async () => {
     }],
     ["argsSchema", { type: "wrong" }, { description: "x".repeat(33_000) }],
   ];
-  for (const [member, ...values] of refused) {
+  for (const [member, ...values] of wrong) {
     for (const value of values) {
-      const answer = await tenant.put(at(newName()), { [member]: value });
-      assert.equal(refusal(answer), "400 VALIDATION_ERROR", JSON.stringify(value).slice(0, 100));
-      assert.match(Object.keys(answer.body.errors).join(), new RegExp(`^${member}`));
+      const { body: { errors } } = await tenant.put(at(newName()), { [member]: value });
+      assert.match(Object.keys(errors).join(), new RegExp(`^${member}`), JSON.stringify(value));
     }
   }
 });
