@@ -1,12 +1,12 @@
 // One user acts as another one: with a reason, for at most an hour, and never on what is the user's own.
 import assert from "node:assert/strict";
 import { decodeJwt } from "jose";
-import { newId } from "../../../domain/shared/ids.ts";
 import { pluck } from "../../support/answers.ts";
 import { accepted, outcome, refused } from "../../support/outcomes.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { mailsTo } from "../auth/mails.ts";
+import { Uploading } from "../files/uploading.ts";
 import { askTokens, type MadeClient, makeClient, postForm } from "../oauth/flow.ts";
 import { USER } from "../scim/directory.ts";
 import { IMPORTER, Importing } from "./imports/importing.ts";
@@ -54,10 +54,8 @@ Deno.test("a supporter acts as a user of the tenant: with the user's rights, rea
 Deno.test("who acts as a user does not see the user's exports", async () => {
   const support = await t.actor({ permissions: [...SUPPORT, "read:files"] });
   const ana = await t.actor({ tenantId: support.tenantId ?? "", permissions: ["read:files"] });
-  const id = newId();
-  await sql`insert into files (id, tenant_id, profile, file_name, declared_content_type, size_bytes, staging_key,
-      upload_expires_at, created_by)
-    values (${id}, ${ana.tenantId}, 'export', 'export', 'application/zip', 1, ${id}, now(), ${ana.userId})`;
+  const id = await new Uploading(t).fileIn("Pending", ana);
+  await sql`update files set profile = 'export', created_by = ${ana.userId} where id = ${id}`;
   await accepted(ana.get(`/api/v1/files/${id}`), 200);
   const { accessToken } = await accepted(asUser(support, ana), 201);
   await refused("404 FILE_NOT_FOUND", send(accessToken, "GET", `/api/v1/files/${id}`));

@@ -1,17 +1,24 @@
 import assert from "node:assert/strict";
 import { resumeLost } from "../../../domain/events/upkeep.ts";
-import { accepted, outcome, refused } from "../../support/outcomes.ts";
+import { invalid } from "../../support/answers.ts";
+import { accepted, refused } from "../../support/outcomes.ts";
 import { setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import { ENDPOINTS as PATH, type Hook, hookOf, ping, stopReceivers } from "./event_calls.ts";
+import {
+  answering,
+  deliveryIs,
+  ENDPOINTS as PATH,
+  type Hook,
+  hookOf,
+  ping,
+  stopReceivers,
+} from "./event_calls.ts";
 
 const t = await setupShared({ OUTBOUND_ALLOW: "127.0.0.1" });
 Deno.test.afterAll(stopReceivers);
 const { platform, sql } = t;
 const manager = () => t.actor({ permissions: ["manage:webhooks", "read:users"] });
 const hook = { url: "https://hooks.example.test/", eventTypes: "*" };
-const wrongMembers = async (answer: ReturnType<typeof t.nobody.post>) =>
-  Object.keys((await answer).body.errors ?? {});
 const by = await manager();
 
 Deno.test("an endpoint's secret is only in the answer that creates it", async () => {
@@ -25,9 +32,6 @@ Deno.test("an endpoint's secret is only in the answer that creates it", async ()
   const paths = [PATH, `${PATH}/${id}`, `${PATH}/${id}/deliveries`, "/api/v1/audit-log?pageSize=100"];
   for (const path of paths) assert.ok(!JSON.stringify(await accepted(by.get(path))).includes("whsec_"));
   assert.ok(t.logs.every((line) => !line.includes(secret) && !line.includes(rotated.secret)));
-  const list = await accepted(by.get(`${PATH}?search=HOOKS.example`));
-  assert.deepEqual(list.items.map((item: { id: string }) => item.id), [id]);
-  assert.equal((await accepted(by.get(`${PATH}?search=other`))).totalCount, 0);
 });
 
 Deno.test("a tenant has at most 100 endpoints, also if several are created at the same time", async () => {
@@ -35,10 +39,9 @@ Deno.test("a tenant has at most 100 endpoints, also if several are created at th
   await sql`insert into webhook_endpoints (id, tenant_id, url, event_types)
     select uuidv7(), ${by.tenantId}, ${hook.url}, '{*}' from generate_series(1, 98)`;
   const answers = await Promise.all(Array.from({ length: 3 }, () => by.post(PATH, hook)));
-  const outcomes = await Promise.all(answers.map((answer) => outcome(answer)));
-  const limit = "409 WEBHOOK_ENDPOINT_LIMIT_CONFLICT";
-  assert.deepEqual(outcomes.sort(), ["201", "201", limit]);
-  const made = answers.find(({ status }) => status === 201);
+  const [made, second, refusal] = answers.toSorted((a, b) => a.status - b.status);
+  assert.equal(second?.status, 201);
+  await refused("409 WEBHOOK_ENDPOINT_LIMIT_CONFLICT", refusal!);
   await accepted(by.delete(`${PATH}/${made?.body.id}`), 204);
   await accepted(by.post(PATH, hook), 201); // a deleted one makes room
   await accepted((await manager()).post(PATH, hook), 201); // tenants are counted apart
@@ -52,17 +55,14 @@ Deno.test("URLs that are invalid, private or have credentials are rejected at cr
     "https://user:secret@example.test/",
     "not a url",
   ];
-  for (const url of wrong) {
-    assert.deepEqual(await wrongMembers(by.post(PATH, { ...hook, url })), ["url"], url);
-  }
-  assert.deepEqual(await wrongMembers(by.put(path, { url: "ftp://example.test/" })), ["url"]);
+  for (const url of wrong) invalid(await by.post(PATH, { ...hook, url }), "url");
+  invalid(await by.put(path, { url: "ftp://example.test/" }), "url");
 });
 
 Deno.test("types are built-in or own types, each once, or all of them", async () => {
-  const wrong = ["user.creatd", "webhook.ping"].map((type) => [type]);
-  for (const eventTypes of [[], "user.created", ...wrong]) {
-    const members = await wrongMembers(by.post(PATH, { ...hook, eventTypes }));
-    assert.deepEqual(members.map((member) => member.split(".")[0]), ["eventTypes"], `${eventTypes}`);
+  for (const eventTypes of [[], "user.created", ["user.creatd"], ["webhook.ping"]]) {
+    const { errors } = (await by.post(PATH, { ...hook, eventTypes })).body;
+    assert.match(Object.keys(errors).join(), /^eventTypes(\.0)?$/, `${eventTypes}`);
   }
   const eventTypes = ["user.created", "file.available", "invoice.paid", "user.created"];
   const made = await accepted(by.post(PATH, { ...hook, eventTypes }));
@@ -73,30 +73,23 @@ Deno.test("types are built-in or own types, each once, or all of them", async ()
 
 Deno.test("an inactive endpoint is sent nothing", async () => {
   const path = `${PATH}/${(await accepted(by.post(PATH, { ...hook, isActive: false }))).id}`;
-  const redelivered = by.post(`${path}/deliveries/${crypto.randomUUID()}/redeliver`);
-  await refused("409 WEBHOOK_ENDPOINT_INACTIVE_CONFLICT", by.post(`${path}/test`), redelivered);
+  const redeliver = () => by.post(`${path}/deliveries/${crypto.randomUUID()}/redeliver`);
+  await refused("409 WEBHOOK_ENDPOINT_INACTIVE_CONFLICT", by.post(`${path}/test`), redeliver());
+  await accepted(by.put(path, { isActive: true }));
+  await refused("404 WEBHOOK_DELIVERY_NOT_FOUND", redeliver());
 });
 
 const roleHook = () => hookOf(t, { eventTypes: ["role.changed"] });
-const answering = ({ receiver }: Hook, status: number) =>
-  receiver.answers(() => new Response("broken", { status }));
 const pause = ({ by, path }: Hook, reason?: string) => accepted(by.post(`${path}/pause`, { reason }), 200);
 const resume = ({ by, path }: Hook) => accepted(by.post(`${path}/resume`, {}), 200);
 const listed = async ({ by }: Hook, query: string) => (await accepted(by.get(`${PATH}?${query}`))).items;
 
-/** Resolves once the delivery has this status, or is held if it is `held`. */
-const is = (deliveryId: string, status: string, held = false) =>
-  until(
-    () => sql`select status, held from webhook_deliveries where id = ${deliveryId}`,
-    ([row]) => row?.status === status && row.held === held,
-    { what: `a delivery that is ${held ? "held" : status}` },
-  );
+const is = (deliveryId: string, status: string, o = {}) => deliveryIs(t, deliveryId, status, o);
 
 /** Sends a ping that fails. @returns the id of the delivery, which then waits */
 async function failedPing(h: Hook): Promise<string> {
   const id = await ping(h);
-  const tried = () => sql`select from webhook_deliveries where id = ${id} and attempt_count = 1`;
-  await until(tried, ({ count }) => count === 1, { what: "a failed attempt" });
+  await is(id, "Pending", { attempts: 1 });
   return id;
 }
 
@@ -106,7 +99,7 @@ Deno.test("deliveries of a paused endpoint wait, with who paused it and why, unt
   assert.deepEqual([paused.pausedBy, paused.pauseReason], [h.by.userId, "The receiver moves"]);
   assert.deepEqual(await pause(h, "another"), paused);
   const ids = [await ping(h), await ping(h)];
-  for (const id of ids) await is(id, "Pending", true);
+  for (const id of ids) await is(id, "Pending", { held: true });
   assert.equal(h.receiver.received.length, 0);
   const counts = [(await listed(h, "isPaused=true")).length, (await listed(h, "isPaused=false")).length];
   assert.deepEqual(counts, [1, 0]);
@@ -128,7 +121,7 @@ Deno.test("a delivery that a pause keeps waiting is not taken for a lost one, an
   await sql`update webhook_deliveries set next_attempt_at = now() - interval '1 hour' where id = ${id}`;
   await sql`update jobs set due_at = now() where id = (select job_id from webhook_deliveries where id = ${id})`;
   await t.steward.sweep();
-  await is(id, "Pending", true);
+  await is(id, "Pending", { held: true });
   assert.equal((await resumeLost(platform)).rows, 0);
   answering(h, 200);
   await resume(h);

@@ -4,6 +4,7 @@ import { numberEvents } from "../../../domain/events/feed/read_page.ts";
 import { pruneEvents } from "../../../domain/events/upkeep.ts";
 import { firstIdOf, newId } from "../../../domain/shared/ids.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
+import { invalid } from "../../support/answers.ts";
 import type { HttpAnswer, HttpClient } from "../../support/http.ts";
 import { accepted, outcome, refused } from "../../support/outcomes.ts";
 import { type Actor, setup } from "../../support/setup.ts";
@@ -166,11 +167,8 @@ Deno.test("a service account without a tenant polls all its tenants, with one on
 Deno.test("a waiting poll ends at once when its caller is revoked, loses the right, or its tenant is switched off", async () => {
   const by = await publisher();
   const tenantId = await here.tenant();
-  const [gone, losing, inside] = [
-    await account([by.tenantId]),
-    await account([by.tenantId]),
-    await account([tenantId]),
-  ];
+  const [gone, losing] = [await account([by.tenantId]), await account([by.tenantId])];
+  const inside = await account([tenantId]);
   const maker = await here.actor({ permissions: ["manage:api-keys", "read:events"] });
   const key = await accepted(maker.post("/api/v1/api-keys", { name: "x", permissions: ["read:events"] }));
   const accounts = "/api/v1/service-accounts";
@@ -300,14 +298,11 @@ Deno.test("the same type and key within a day is the same event, also of concurr
 
 Deno.test("types of own events have another form than those of the service; data has at most 64 KiB", async () => {
   const by = await publisher();
-  const wrong: [member: string, value: unknown][] = [
-    ...["Invoice.Paid", `a.${"b".repeat(99)}`, "user.created"]
-      .map((type): [string, unknown] => ["type", type]),
-    ...["x".repeat(64 * 1024), "é".repeat(32 * 1024)].map((text): [string, unknown] => ["data", { text }]),
-  ];
-  for (const [member, value] of wrong) {
-    const { errors } = (await by.post(PATH, { ...event, [member]: value })).body;
-    assert.deepEqual(Object.keys(errors), [member], JSON.stringify(value).slice(0, 100));
+  for (const type of ["Invoice.Paid", `a.${"b".repeat(99)}`, "user.created"]) {
+    invalid(await by.post(PATH, { ...event, type }), "type");
+  }
+  for (const text of ["x".repeat(64 * 1024), "é".repeat(32 * 1024)]) {
+    invalid(await by.post(PATH, { ...event, data: { text } }), "data");
   }
   const text = "x".repeat(64 * 1024 - '{"text":""}'.length);
   await publish(by, { text });
@@ -320,7 +315,6 @@ Deno.test("the data of an event keeps every member and digit, or is refused with
   assert.equal(JSON.stringify((await accepted(withData(kept), 201)).data), kept);
   assert.equal(JSON.stringify((await poll(by)).items[0]?.data), kept);
   for (const lost of ["9007199254740993", "0.1234567890123456789"]) {
-    const { status, body } = await withData(`{"orders":[{"id":${lost}}]}`);
-    assert.deepEqual([status, Object.keys(body.errors)], [400, ["data.orders.0.id"]]);
+    invalid(await withData(`{"orders":[{"id":${lost}}]}`), "data.orders.0.id");
   }
 });

@@ -4,7 +4,7 @@ import { invalid, refused } from "../../support/answers.ts";
 import { accepted } from "../../support/outcomes.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import { assertHas, enqueueJob, idsOf, jobOf, JOBS, LATER, readJob, refusal } from "./job_calls.ts";
+import { assertHas, enqueueJob, idsOf, jobOf, JOBS, LATER, readJob, refusal, runNow } from "./job_calls.ts";
 
 const t = await setupShared();
 const actor = await t.actor();
@@ -26,11 +26,6 @@ const add = (id: string, body: Members) => actor.post(`${BATCHES}/${id}/jobs`, b
 const cancel = (id: string) => actor.post(`${BATCHES}/${id}/cancel`);
 const ended = async (id: string, status: string) =>
   await until(() => read(id), (batch) => batch.status === status);
-async function runNow(id: string | undefined): Promise<void> {
-  await sql`update jobs set status = 'Enqueued', due_at = now() where id = ${id ?? ""}`;
-  t.steward.platform.wakeUps.at(new Date(0));
-}
-
 Deno.test("a batch enqueues its job for success once when all jobs have succeeded", async () => {
   const followers = { onAllSucceeded: GOOD, onAnyFailed: BAD };
   const batch = await create({ jobs: [ECHO, ECHO, WAITING], name: "night", ...followers });
@@ -46,7 +41,7 @@ Deno.test("a batch enqueues its job for success once when all jobs have succeede
   assert.deepEqual(await jobsOf(batch.id, "&status=Scheduled"), [ids[2]]);
   const { batchId, parentJobIds } = await readJob(actor, ids[0] ?? "");
   assert.deepEqual([batchId, parentJobIds], [batch.id, []]);
-  await runNow(ids[2]);
+  await runNow(t, ids[2] ?? "");
   const done = await ended(batch.id, "Succeeded");
   assert.ok(done.endedAt);
   assertHas(done, { counts: { Succeeded: 3 }, onAnyFailed: { jobId: null } });
@@ -61,7 +56,7 @@ Deno.test("the first dead letter fails a batch: its job for failures is enqueued
   const { onAnyFailed } = await ended(batch.id, "Failed");
   assertHas(await readJob(actor, onAnyFailed.jobId), BAD);
   const ids = await jobsOf(batch.id);
-  await runNow(ids[3]);
+  await runNow(t, ids[3] ?? "");
   for (const id of ids) await t.settled(id);
   const last = await read(batch.id);
   assertHas(last, { status: "Failed", counts: { DeadLettered: 2, Succeeded: 2 }, onAnyFailed });
@@ -143,6 +138,7 @@ Deno.test("an ended batch is cancelled only if jobs of it still wait", async () 
   const good = await create({ jobs: [ECHO] });
   await ended(good.id, "Succeeded");
   assert.equal(refusal(await cancel(good.id)), "400 JOB_BATCH_CANNOT_CANCEL");
+  assert.equal(refusal(await cancel(crypto.randomUUID())), "404 JOB_BATCH_NOT_FOUND");
   const bad = await create({ jobs: [FAIL, WAITING], onAnyFailed: BAD });
   const { onAnyFailed } = await ended(bad.id, "Failed");
   const cancelled = await cancel(bad.id);

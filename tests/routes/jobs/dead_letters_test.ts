@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { foldCounts } from "../../../domain/jobs/statistics/fold_counts.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
+import { pluck } from "../../support/answers.ts";
 import { until } from "../../support/until.ts";
 import { racingFor } from "../auth/people.ts";
 import {
@@ -81,10 +82,8 @@ Deno.test("similar errors form a group, which can be retried at once after a dry
   const [group, single] = groups.items;
   assertHas(group, { count: 3, errorPattern: "HTTP 409 for user # of #", exampleError: last });
   assertHas(single, { count: 1, errorPattern: "something else" });
-  const times = (await list(actor, "errorContains=409")).items.map(({ failedAt }: { failedAt: string }) =>
-    failedAt
-  );
-  assert.deepEqual([group.firstFailedAt, group.lastFailedAt], [times.toSorted()[0], times.toSorted().at(-1)]);
+  const times = pluck((await list(actor, "errorContains=409")).items, "failedAt").toSorted();
+  assert.deepEqual([group.firstFailedAt, group.lastFailedAt], [times[0], times.at(-1)]);
   await until(() => foldCounts(sql, { always: true }));
   assert.deepEqual(await groupsOf(actor), groups, "folded");
 
@@ -98,10 +97,11 @@ Deno.test("similar errors form a group, which can be retried at once after a dry
   const jobIds: string[] = [...one.jobIds, ...two.jobIds];
   // the second request also finds retried jobs that have failed again meanwhile
   assert.equal(new Set(jobIds).size, one.retried + two.retried);
-  const retried = await sql<{ jobId: string }[]>`
-    select retried_job_id as job_id from dead_letter_jobs where id = any(${ids}::uuid[])`;
-  assert.equal(new Set(retried.map(({ jobId }) => jobId)).size, 3, "each dead letter is retried once");
-  assert.ok(retried.every(({ jobId }) => jobIds.includes(jobId)));
+  const rows =
+    await sql`select retried_job_id as job_id from dead_letter_jobs where id = any(${ids}::uuid[])`;
+  const retried = new Set<string>(pluck([...rows], "jobId"));
+  assert.equal(retried.size, 3, "each dead letter is retried once");
+  assert.deepEqual(retried.difference(new Set(jobIds)), new Set());
 });
 
 Deno.test("a bulk retry does not retry what results from its own retries", async () => {
@@ -121,6 +121,8 @@ Deno.test("a dead letter is discarded once; one that was retried stays", async (
   assert.equal(refusal(await discard(retried)), "400 JOB_DEADLETTER_ALREADY_RETRIED");
   const both = await Promise.all([discard(one), discard(one)]);
   assert.deepEqual(both.map(({ status }) => status).sort(), [204, 404]);
+  const gone = await actor.get(`${DEAD_LETTERS}/${one}`);
+  assert.equal(refusal(gone), "404 JOB_DEADLETTER_NOT_FOUND");
   assert.equal((await readJob(actor, jobId)).deadLetter, null);
   const reader = await t.actor({ tenantId: actor.tenantId ?? "", permissions: ["read:users"] });
   const { items: [entry] } = (await reader.get("/api/v1/audit-log?action=deadLetter.discard")).body;

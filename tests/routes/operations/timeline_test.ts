@@ -3,6 +3,7 @@ import { accepted, refused } from "../../support/outcomes.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
+import { Uploading } from "../files/uploading.ts";
 import { assertHas, enqueueJob, RECURRING } from "../jobs/job_calls.ts";
 
 const t = await setupShared();
@@ -24,12 +25,10 @@ Deno.test("a message, its job, its audit entries and its webhook deliveries are 
   const actor = await t.actor({ tenantId, permissions: PERMISSIONS });
   const stranger = await t.actor({ permissions: PERMISSIONS });
   const reader = await t.actor({ tenantId, permissions: ["read:roles"] });
-  const mail = { channel: "Email", recipients: [{ address: "ann@example.test" }], textBody: "On its way" };
-  const message = { ...mail, subject: "Shipped" };
-  const { headers, body: { notificationId: messageId } } = await actor.post(
-    "/api/v1/notifications/send",
-    message,
-  );
+  const recipients = [{ address: "ann@example.test" }];
+  const message = { channel: "Email", recipients, subject: "Shipped", textBody: "On its way" };
+  const answer = await actor.post("/api/v1/notifications/send", message);
+  const { headers, body: { notificationId: messageId } } = answer;
   const traceId = headers.get("traceresponse")?.split("-")[1] ?? "";
   await sql`insert into audit_log (id, tenant_id, action, target_type, target_id, trace_id, values_apart) values
     (${newId()}, ${tenantId}, 'notification.note', 'notification', ${messageId}, ${traceId}, true),
@@ -62,11 +61,8 @@ Deno.test("the timelines of a tenant and of a user have pages, and nothing of an
   const actor = await t.actor({ tenantId, permissions: PERMISSIONS });
   const stranger = await t.actor({ permissions: PERMISSIONS });
   for (const who of [actor, stranger]) {
-    for (const name of ["One", "Two"]) {
-      assert.equal((await who.post("/api/v1/roles", { name, permissionIds: [] })).status, 201);
-    }
-    const job = { jobTypeName: "steward.echo", serializedArgs: "{}" };
-    assert.equal((await who.post("/api/v1/jobs", job)).status, 201);
+    for (const name of ["One", "Two"]) await accepted(who.post("/api/v1/roles", { name }), 201);
+    await enqueueJob(who);
   }
   for (const key of ["", `userId=${actor.userId}`]) {
     const { items } = await read(actor, key);
@@ -150,14 +146,8 @@ Deno.test("what will happen in a tenant is in order of time, counted by hour, ea
 
 Deno.test("a file is purged when its retention ends", async () => {
   const actor = await t.actor({ permissions: ["read:files"] });
-  const key = newId();
-  await sql`insert into files (id, tenant_id, profile, file_name, declared_content_type, size_bytes, status, staging_key,
-      retention_class, retain_until, upload_expires_at, completed_at)
-    values (${key}, ${actor.tenantId}, 'document', 'a.txt', 'text/plain', 1, 'Pending', ${key}, 'Temporary',
-      now() + interval '2 hours', now(), now())`;
-  await sql`update files set status = 'Scanning', staged_etag = 'e', scan_due_at = '2100-01-01' where id = ${key}`;
-  await sql`update files set status = 'Failed' where id = ${key}`;
-  assertHas((await actor.get(UPCOMING)).body, {
-    entries: [{ kind: "FilePurge", count: 1, id: key, name: null }],
-  });
+  const retained = { retentionClass: "Temporary", retainUntil: new Date(Date.now() + 2 * 3_600_000) };
+  const id = await new Uploading(t).fileIn("Failed", { ...retained, tenantId: actor.tenantId });
+  const { entries } = (await actor.get(UPCOMING)).body;
+  assertHas({ entries }, { entries: [{ kind: "FilePurge", count: 1, id, name: null }] });
 });

@@ -5,8 +5,8 @@ import { setupShared } from "../../../support/setup.ts";
 import { until } from "../../../support/until.ts";
 import { refused } from "../answers.ts";
 import { insertRole, newEmail } from "../users.ts";
-import { BCRYPT } from "./hashes.ts";
-import { counts, HASHES, type Imported, IMPORTER, Importing } from "./importing.ts";
+import { BCRYPT, HASHES } from "./hashes.ts";
+import { type Imported, IMPORTER, Importing } from "./importing.ts";
 
 const t = await setupShared();
 const { sql } = t.steward.platform;
@@ -108,7 +108,7 @@ Deno.test("hashes in other columns fail their rows and are masked in results and
     ...[BCRYPT, HASHES[1]].map((externalId) => of("externalId", externalId)),
   ];
   const done = await importing.run(importer, JSON.stringify(rows), { contentType: "text/plain" });
-  assert.deepEqual(counts(done), { created: 0, updated: 0, unchanged: 0, failed: rows.length });
+  has(done, { created: 0, updated: 0, unchanged: 0, failed: rows.length });
   const told = await toldOf(done);
   requireNoHash(told);
   assert.match(told, /•••/);

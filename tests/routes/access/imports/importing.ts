@@ -84,11 +84,3 @@ export class Importing {
     return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
   }
 }
-
-/** The counts of an import. */
-export const counts = ({ created, updated, unchanged, failed }: Imported) => ({
-  created,
-  updated,
-  unchanged,
-  failed,
-});
