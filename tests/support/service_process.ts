@@ -1,5 +1,6 @@
 // The whole service in its own process, for tests that need real processes.
 import { join } from "node:path";
+import { environmentOf, type TestService } from "./setup.ts";
 
 /** A service that may not be ready yet. */
 export interface SpawnedService {
@@ -37,6 +38,18 @@ export async function startServiceProcess(
 ): Promise<ServiceProcess> {
   const { ready, ...service } = spawnService({ LOG_LEVEL: "warn", ...env }, o);
   return { ...service, url: await ready };
+}
+
+/** Starts one more instance on the database and the objects of a service. Its data folder ends with it. */
+export async function startBeside(t: TestService, env: Record<string, string> = {}): Promise<ServiceProcess> {
+  const DATA_DIR = await Deno.makeTempDir({ prefix: "steward-test-" });
+  const service = await startServiceProcess({ ...environmentOf(t), DATA_DIR, JOB_POLL_MS: "200", ...env });
+  const ended = service.ended.finally(() => Deno.remove(DATA_DIR, { recursive: true }));
+  const stop = async (signal?: Deno.Signal) => {
+    await service.stop(signal);
+    await ended;
+  };
+  return { ...service, ended, stop };
 }
 
 /** Starts main.ts. */

@@ -1,6 +1,7 @@
 // Helpers of the access tests that read answers and stored data.
 import assert from "node:assert/strict";
 import type { HttpAnswer, HttpClient } from "../../support/http.ts";
+import { accepted } from "../../support/outcomes.ts";
 import type { TestService } from "../../support/setup.ts";
 
 /** Checks that an answer, or each of several, refuses with this status and code. */
@@ -27,11 +28,7 @@ export const atOnce = <T>(count: number, send: (n: number) => Promise<T>): Promi
   Promise.all(Array.from({ length: count }, (_, n) => send(n)));
 
 /** The id of the created object. */
-export async function idOf(answer: Promise<HttpAnswer>): Promise<string> {
-  const { status, body } = await answer;
-  assert.equal(status, 201, JSON.stringify(body));
-  return body.id;
-}
+export const idOf = async (answer: Promise<HttpAnswer>): Promise<string> => (await accepted(answer, 201)).id;
 
 /** One member of each item on a page. */
 export const column = ({ body }: HttpAnswer, member: string): string[] =>

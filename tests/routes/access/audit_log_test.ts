@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { has, pluck } from "../../support/answers.ts";
+import { accepted } from "../../support/outcomes.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { ADMIN, BCRYPT, createUser } from "./users.ts";
 
@@ -7,11 +8,7 @@ const t = await setupShared();
 const { sql } = t.steward.platform;
 
 const admin = await t.actor({ permissions: ADMIN });
-const log = async (by: Actor, query = "") => {
-  const { status, body } = await by.get(`/api/v1/audit-log?${query}`);
-  assert.equal(status, 200, JSON.stringify(body));
-  return body;
-};
+const log = (by: Actor, query = "") => accepted(by.get(`/api/v1/audit-log?${query}`), 200);
 const made = () => createUser(admin);
 
 Deno.test("every change of a user is audited: actor, tenant, action, before and after, trace and address", async () => {

@@ -3,11 +3,12 @@ import { newId } from "../../../domain/shared/ids.ts";
 import { digest, newSecret } from "../../../domain/shared/secrets.ts";
 import { has, pluck } from "../../support/answers.ts";
 import type { HttpAnswer, HttpClient } from "../../support/http.ts";
+import { accepted } from "../../support/outcomes.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { addApp, TestApp } from "../auth/factors.ts";
 import { mailsTo, tokenIn, withJobs } from "../auth/mails.ts";
 import { bearer, forgetFailures, PASSWORD, person, racing, racingFor, signIn } from "../auth/people.ts";
-import { atOnce, auditOf, column, idOf, isSignedIn, refused, statuses } from "./answers.ts";
+import { atOnce, idOf, isSignedIn, refused, statuses } from "./answers.ts";
 import { ADMIN, insertLink, insertRole, newEmail, newUser } from "./users.ts";
 
 const t = await setupShared();
@@ -45,10 +46,8 @@ const statusOf = async (id: string) => (await admin.get(`${at}/${id}`)).body.sta
 
 Deno.test("a person without an account accepts with a password, and can sign in", async () => {
   const email = newEmail();
-  const { result: answer, token } = await mailed(email, () => invite(email));
-  assert.equal(answer.status, 201);
-  const { id, createdAt, expiresAt, ...rest } = answer.body;
-  assert.equal(answer.headers.get("location"), `${at}/${id}`);
+  const { result, token } = await mailed(email, () => invite(email));
+  const { id, createdAt, expiresAt, ...rest } = await accepted(result, 201);
   assert.equal(Date.parse(expiresAt) - Date.parse(createdAt), 7 * 86_400_000);
   has(rest, { email, firstName: "Eva", status: "Pending", invitedBy: admin.userId, sentAt: createdAt });
   assert.deepEqual(pluck(rest.roles, "id"), [admin.roleId]);
@@ -56,14 +55,11 @@ Deno.test("a person without an account accepts with a password, and can sign in"
   const offered = { email, tenantName, expiresAt, account: "New", hasSecondFactor: false };
   has((await offer(token)).body, { ...offered, looks: { productName: tenantName } });
   for (const password of ["short", email]) refused(await accept(token, password), 400, "VALIDATION_ERROR");
-  const accepted = await accept(token);
-  assert.equal(accepted.status, 200, JSON.stringify(accepted.body));
-  const { userId } = accepted.body;
-  assert.deepEqual(accepted.body, { userId, email, tenantId, tenantName });
+  const { userId, ...joined } = await accepted(accept(token), 200);
+  assert.deepEqual(joined, { email, tenantId, tenantName });
   const session = await signIn(t, email, NEW);
   has(session.body, { tenant: { id: tenantId }, permissions: ADMIN.toSorted(), user: { firstName: "Eva" } });
   has((await admin.get(`${at}/${id}`)).body, { status: "Accepted", userId });
-  assert.deepEqual(await auditOf(t, id), ["invitation.create", "invitation.accept"]);
   const [audited] =
     await sql`select tenant_id from audit_log where target_id = ${userId} and action = 'user.create'`;
   assert.equal(audited?.tenantId, tenantId);
@@ -149,7 +145,6 @@ Deno.test("an account without a password joins signed in; another user's session
   refused(await other.post(path, { token }), 403, "INVITATION_FORBIDDEN");
   refused(await subject.post(path, { token: "unknown" }), 400, "INVITATION_INVALID");
   assert.equal((await subject.post(path, { token })).body.userId, subject.userId);
-  refused(await t.nobody.post(path, { token }), 401, "TOKEN_MISSING");
 });
 
 Deno.test("an account that is inactive, deleted or linked meanwhile does not join", async () => {
@@ -201,7 +196,6 @@ Deno.test("an expired or revoked invitation is refused, shown so, and replaced b
     await end(id);
     refused([await offer(token), await accept(token)], 400, "INVITATION_INVALID");
     assert.equal(await statusOf(id), status);
-    assert.deepEqual(column(await admin.get(`${at}?status=${status.toLowerCase()}`), "id"), [id]);
     assert.equal((await invite(email)).status, 201);
     refused(await admin.post(`${at}/${id}/resend`, undefined), 409, "INVITATION_CLOSED_CONFLICT");
   }
@@ -233,8 +227,8 @@ Deno.test("at acceptance the tenant must be active and have room, and the roles 
   refused(await accept(first.token), 403, "TENANT_FORBIDDEN");
   await sql`update tenants set is_active = true, max_users = 2 where id = ${tenant}`;
   const racing = await Promise.all([accept(first.token), accept(second.token)]);
-  assert.deepEqual(statuses(racing), [200, 400]);
-  assert.equal(racing.find(({ status }) => status === 400)?.body.code, "TENANT_CAPACITY_REACHED");
+  const codes = racing.map(({ status, body }) => status === 200 ? "joined" : body.code);
+  assert.deepEqual(codes.sort(), ["TENANT_CAPACITY_REACHED", "joined"]);
   await sql`update tenants set max_users = null where id = ${tenant}`;
   const roleId = await insertRole(t, tenant);
   const { token } = await invited(newEmail(), owner, roleId);

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { has, pluck } from "../../support/answers.ts";
 import type { HttpClient } from "../../support/http.ts";
+import { accepted } from "../../support/outcomes.ts";
 import { setupShared } from "../../support/setup.ts";
 import { codes, column, idOf, refused } from "./answers.ts";
 
@@ -28,7 +29,6 @@ Deno.test("a permission belongs to the tenant in which it is created, or with ad
   assert.equal((await admin.get(`${PERMISSIONS}/${body.id}`)).body.code, "audit:books");
   const clerk = await t.actor({ tenantId: t.platformTenantId, permissions: ADMINISTERS });
   assert.equal((await create("audit:desks", clerk)).body.tenantId, t.platformTenantId);
-  refused(await admin.get(`${PERMISSIONS}/by-code/audit:desks`), 404, "PERMISSION_NOT_FOUND");
 });
 
 Deno.test("a code is action:resource; both parts may have digits, hyphens, dots and underscores", async () => {
@@ -76,8 +76,7 @@ Deno.test("a permission assigned to a role cannot be deleted; after a deletion i
   assert.equal((await admin.get(`${PERMISSIONS}/${id}`)).body.roleCount, 1);
   refused(await admin.delete(`${PERMISSIONS}/${id}`), 409, "PERMISSION_ASSIGNED_CONFLICT");
   await admin.delete(`/api/v1/roles/${role.id}/permissions/${id}`);
-  const deleted = await admin.delete(`${PERMISSIONS}/${id}`);
-  assert.deepEqual([deleted.status, deleted.body], [200, ""]);
+  await accepted(admin.delete(`${PERMISSIONS}/${id}`), 200);
   const gone = [
     await admin.get(`${PERMISSIONS}/${id}`),
     await admin.get(`${PERMISSIONS}/by-code/carry:loads`),

@@ -1,13 +1,12 @@
 // Lists of users that are too large to be sorted as a whole: they are read from the nearer end.
 import assert from "node:assert/strict";
-import { setup } from "../../support/setup.ts";
+import { setupFile } from "../../support/setup.ts";
 import { column } from "./answers.ts";
 import { catalogRole, newUser } from "./users.ts";
 
 const USERS = 2_100;
-const t = await setup({ JOB_CONCURRENCY: "0" });
-Deno.test.afterAll(() => t.stop());
-const { sql } = t.steward.platform;
+const t = await setupFile({ JOB_CONCURRENCY: "0" });
+const { sql } = t;
 
 Deno.test("large lists have the same pages from both ends, and changes count at once", async () => {
   const by = await t.actor({ permissions: ["read:users", "create:users", "delete:users"] });

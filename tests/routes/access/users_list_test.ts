@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { pluck } from "../../support/answers.ts";
+import { accepted } from "../../support/outcomes.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { column } from "./answers.ts";
 import { insertLink, insertRole, insertUser } from "./users.ts";
@@ -49,11 +50,8 @@ const nameOf = new Map([
 ]);
 const ALL = ["bob", "joao", "old", "paused", "quirina", "reader"];
 
-const page = async (query: string, by: Actor = reader, path = "/api/v1/users") => {
-  const { status, body } = await by.get(`${path}?${query}`);
-  assert.equal(status, 200, JSON.stringify(body));
-  return body;
-};
+const page = (query: string, by: Actor = reader, path = "/api/v1/users") =>
+  accepted(by.get(`${path}?${query}`), 200);
 const names = async (query: string): Promise<string[]> =>
   column(await reader.get(`/api/v1/users?${query}`), "id").map((id) => nameOf.get(id) ?? "?");
 /** The names of the known users among these. */

@@ -13,6 +13,7 @@ import {
   newUser,
   PASSWORD,
 } from "./users.ts";
+import { accepted } from "../../support/outcomes.ts";
 import { hash } from "@node-rs/argon2";
 import { parseForeignHash } from "../../../infra/foreign_hashes.ts";
 import { isAcceptedHash, needsRehash } from "../../../infra/passwords.ts";
@@ -25,14 +26,14 @@ const { sql } = t.steward.platform;
 const admin = await t.actor({ permissions: ADMIN });
 const tenantId = admin.tenantId ?? "";
 const path = (id: string) => `/api/v1/users/${id}`;
+const versionOf = async (userId: string) =>
+  (await sql<{ v: number }[]>`select security_version as v from users where id = ${userId}`)[0]?.v;
 /** Links a user to a new tenant. */
 async function linkElsewhere(userId: string): Promise<string> {
   const id = await t.tenant();
   await insertLink(t, userId, id);
   return id;
 }
-const versionOf = async (userId: string) =>
-  (await sql<{ v: number }[]>`select security_version as v from users where id = ${userId}`)[0]?.v;
 
 Deno.test("a phone number that an older version stored stays until it is changed, then it must be international", async () => {
   const id = await createUser(admin);
@@ -42,27 +43,9 @@ Deno.test("a phone number that an older version stored stays until it is changed
   invalid(await put("912 345 679"), /^phoneNumber: expected an international phone number such as/);
 });
 
-Deno.test("a user who is active in other tenants can be changed only with permission for all users", async () => {
-  const id = await createUser(admin);
-  const elsewhere = await linkElsewhere(id);
-  const attempts = async (by: Actor) => [
-    await by.put(path(id), { firstName: "Mallory" }),
-    await by.post(`${path(id)}/deactivate`),
-    await by.post(`${path(id)}/activate`),
-  ];
-  refused(await attempts(admin), 403, "CROSS_TENANT_FORBIDDEN");
-  const reaching = await t.actor({ tenantId, permissions: [...ADMIN, "manage:all-users"] });
-  assert.deepEqual(statuses(await attempts(reaching)), [200, 200, 200]);
-  await sql`update user_tenants set is_active = false where user_id = ${id} and tenant_id = ${elsewhere}`;
-  assert.equal((await admin.put(path(id), { firstName: "Own" })).status, 200);
-});
-
 Deno.test("activating and deactivating end only that user's tokens", async () => {
   const subject = await t.actor({ tenantId, permissions: ["read:users"] });
-  const change = async (action: string) => {
-    const { status, body } = await admin.post(`${path(subject.userId)}/${action}`);
-    assert.deepEqual([status, body], [200, ""]);
-  };
+  const change = (action: string) => accepted(admin.post(`${path(subject.userId)}/${action}`), 200);
   assert.equal((await subject.get("/api/v1/users")).status, 200);
   await change("deactivate");
   refused(await subject.get("/api/v1/users"), 401, "SESSION_INVALIDATED");
@@ -91,11 +74,10 @@ Deno.test("DELETE unlinks the user from the tenant, and deletes the user with th
   const id = await createUser(admin);
   const elsewhere = await linkElsewhere(id);
   const before = await versionOf(id);
-  const gone = await admin.delete(path(id));
-  assert.deepEqual([gone.status, gone.body], [200, ""]);
+  await accepted(admin.delete(path(id)), 200);
   refused(await admin.get(path(id)), 404, "USER_NOT_FOUND");
   const left = await t.systemAdmin.get(`/api/v1/admin/users/${id}`);
-  assert.deepEqual(left.body.tenants.map((link: { tenantId: string }) => link.tenantId), [elsewhere]);
+  assert.deepEqual(pluck(left.body.tenants, "tenantId"), [elsewhere]);
   assert.notEqual(await versionOf(id), before);
   assert.equal((await auditOf(t, id)).at(-1), "user.unlink");
 
@@ -169,14 +151,11 @@ const storedHash = async (id: string): Promise<string> =>
 Deno.test("a user is created in the caller's tenant, and found by id and by email in any case", async () => {
   const email = `Maria.${newUuid()}@Example.test`;
   const given = { email, phoneNumber: "+351 910 000 000", appIds: ["crm", "crm"], password: PASSWORD };
-  const created = await send(given);
-  assert.equal(created.status, 201);
-  const path = `/api/v1/users/${created.body.id}`;
-  assert.equal(created.headers.get("location"), path);
-  has(created.body, { email, phoneNumber: "+351910000000", appIds: ["crm"], isLockedOut: false });
+  const created = await accepted(send(given), 201);
+  has(created, { email, phoneNumber: "+351910000000", appIds: ["crm"], isLockedOut: false });
   const byEmail = `/api/v1/users/by-email/${encodeURIComponent(email.toUpperCase())}`;
-  for (const at of [path, byEmail]) assert.deepEqual((await admin.get(at)).body, created.body);
-  const links = (await admin.get(`${path}/tenants`)).body;
+  for (const at of [path(created.id), byEmail]) assert.deepEqual((await admin.get(at)).body, created);
+  const links = (await admin.get(`${path(created.id)}/tenants`)).body;
   assert.deepEqual(pluck(links, "tenantId", "isDefault"), [[tenantId, true]]);
   assert.equal((await login(email.toLowerCase())).body.tenant.id, tenantId);
 });
@@ -266,9 +245,8 @@ Deno.test("roles of a new user must be within the caller's permissions and tenan
     [404, "TENANT_NOT_FOUND", [{ tenantId: newUuid() }], reaching],
   ];
   for (const [status, code, tenants, by] of cases) refused(await send({ tenants }, by), status, code);
-  const there = await send({ tenants: [{ tenantId: elsewhere, roleIds: [] }] }, reaching);
-  assert.equal(there.status, 201);
-  assert.equal((await reaching.get(there.headers.get("location") ?? "")).body.id, there.body.id);
+  const { headers } = await send({ tenants: [{ tenantId: elsewhere, roleIds: [] }] }, reaching);
+  await accepted(reaching.get(headers.get("location") ?? ""), 200);
 });
 
 Deno.test("a user's sessions can be listed and ended, one or all", async () => {
@@ -318,67 +296,59 @@ Deno.test("an administrator of one tenant unlocks its own users and their device
   }
 });
 
-Deno.test("unlocking, and the sessions, need platform reach if other active tenants share the user", async () => {
-  const tenantId = await t.tenant();
-  const admin = await t.actor({ role: "Admin", tenantId });
-  const { id } = await person(t, { links: [tenantId, await t.tenant()] });
-  const lock = () =>
-    sql`update users set lockout_expires_at = now() + interval '10 minutes' where id = ${id}`;
-  await lock();
-  const unlock = () => admin.post(`/api/v1/users/${id}/unlock`);
-  const sessions = `/api/v1/users/${id}/sessions`;
-  const attempts = [await unlock(), await admin.get(sessions), await admin.delete(sessions)];
-  refused(attempts, 403, "CROSS_TENANT_FORBIDDEN");
-  const path = `/api/v1/admin/users/${id}`;
-  assert.equal((await t.systemAdmin.get(path)).body.isLockedOut, true);
-  assert.equal((await t.systemAdmin.post(`${path}/unlock`)).status, 200);
-  has((await t.systemAdmin.get(path)).body, { isLockedOut: false, lockoutExpiresAt: null });
-  await lock();
-  await sql`update user_tenants set is_active = false where user_id = ${id} and tenant_id <> ${tenantId}`;
-  assert.equal((await unlock()).status, 200, "a deactivated link elsewhere does not count");
-});
-
 const sendLink = (by: Actor, id: string, family = "users") =>
   by.post(`/api/v1/${family}/${id}/password-reset`);
 
+Deno.test("a user who is active in other tenants is changed, unlocked, signed out and mailed only with permission for all users", async () => {
+  const id = await createUser(admin);
+  const elsewhere = await linkElsewhere(id);
+  await sql`update users set lockout_expires_at = now() + interval '10 minutes' where id = ${id}`;
+  const attempts = async (by: Actor) => [
+    await by.put(path(id), { firstName: "Mallory" }),
+    await by.post(`${path(id)}/deactivate`),
+    await by.post(`${path(id)}/activate`),
+    await by.post(`${path(id)}/unlock`),
+    await by.get(`${path(id)}/sessions`),
+    await by.delete(`${path(id)}/sessions`),
+    await sendLink(by, id),
+  ];
+  refused(await attempts(admin), 403, "CROSS_TENANT_FORBIDDEN");
+  const read = async () => (await t.systemAdmin.get(`/api/v1/admin/users/${id}`)).body;
+  assert.equal((await read()).isLockedOut, true);
+  const reaching = await t.actor({ tenantId, permissions: [...ADMIN, "manage:all-users"] });
+  for (const answer of await attempts(reaching)) await accepted(answer);
+  has(await read(), { isLockedOut: false, lockoutExpiresAt: null });
+  await sql`update user_tenants set is_active = false where user_id = ${id} and tenant_id = ${elsewhere}`;
+  for (const answer of await attempts(admin)) await accepted(answer); // a deactivated link does not count
+});
+
 Deno.test("an administrator has a reset link mailed to the owner, who chooses the password", async () => {
   const subject = await t.actor({ tenantId });
-  const token = await tokenOf(t, subject.email, async () => {
-    const answer = await sendLink(admin, subject.userId);
-    assert.deepEqual([answer.status, answer.body], [202, ""]);
-    return answer;
-  });
+  const token = await tokenOf(t, subject.email, () => sendLink(admin, subject.userId));
   assert.ok(await isSignedIn(subject), "nothing changes until the link is used");
   const newPassword = "chosen by the owner";
   assert.equal((await t.nobody.post("/auth/reset-password", { token, newPassword })).status, 204);
   assert.equal((await signIn(t, subject.email, newPassword)).status, 200);
-  assert.deepEqual(await auditOf(t, subject.userId), ["user.send-password-reset", "user.reset-password"]);
 });
 
-Deno.test("a reset link is sent only by who may change the user, and not to an inactive or a deleted one", async () => {
+Deno.test("a reset link is sent with platform reach too, and not to an inactive or a deleted user", async () => {
   const outsider = await t.actor();
-  await insertLink(t, outsider.userId, tenantId);
-  refused(await sendLink(admin, outsider.userId), 403, "CROSS_TENANT_FORBIDDEN");
   const manager = await t.actor({ permissions: ["manage:all-users"] });
   assert.ok(await tokenOf(t, outsider.email, () => sendLink(manager, outsider.userId, "admin/users")));
   const inactive = await t.actor({ tenantId });
+  const send = (by: Actor, family?: string) => sendLink(by, inactive.userId, family);
   await sql`update users set is_active = false where id = ${inactive.userId}`;
-  const attempts = [
-    sendLink(admin, inactive.userId),
-    sendLink(t.systemAdmin, inactive.userId, "admin/users"),
-  ];
-  refused(await Promise.all(attempts), 409, "USER_INACTIVE_CONFLICT");
+  const attempts = [await send(admin), await send(t.systemAdmin, "admin/users")];
+  refused(attempts, 409, "USER_INACTIVE_CONFLICT");
   await sql`update users set deleted_at = now() where id = ${inactive.userId}`;
-  refused(await sendLink(admin, inactive.userId), 404, "USER_NOT_FOUND");
+  refused(await send(admin), 404, "USER_NOT_FOUND");
 });
 
-Deno.test("an update ends tokens only if it changes isActive; of simultaneous ones of one version, one succeeds", async () => {
+Deno.test("an update of isActive ends tokens; of simultaneous updates of one version, one succeeds", async () => {
   const id = await createUser(admin);
   const put = (body: object, headers = {}) => admin.put(path(id), body, headers);
-  assert.equal((await put({ firstName: " Bea " })).body.firstName, "Bea");
-  assert.equal(await versionOf(id), 1);
   assert.equal((await put({ isActive: false })).body.isActive, false);
   assert.equal(await versionOf(id), 2);
-  const answers = await atOnce(3, (n) => put({ firstName: `N${n}` }, { "if-match": '"3"' }));
+  const answers = await atOnce(3, (n) => put({ firstName: `N${n}` }, { "if-match": '"2"' }));
   assert.deepEqual(statuses(answers), [200, 412, 412]);
 });

@@ -1,12 +1,14 @@
-// The web components in Chromium: the examples of a plain page, React and Vue, against a service of another origin.
+// The web components in Chromium: the examples of a plain page, React, Vue, and a product without a backend, against a service
+// of another origin.
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { BrowserContextOptions, Page } from "playwright-core";
 import { openBrowser } from "../../support/chromium.ts";
 import { eicar, noise } from "../../support/content.ts";
+import { pngImage } from "../../support/images.ts";
 import { zip } from "../../support/samples.ts";
 import { type Actor, setup } from "../../support/setup.ts";
-import { signIn } from "../auth/people.ts";
+import { PASSWORD, person, signIn } from "../auth/people.ts";
 import { Viewing } from "../console/support.ts";
 import { delivered } from "../notifications/notifications.ts";
 import { makeClient, signedInBrowser, signInToClient } from "../oauth/flow.ts";
@@ -22,8 +24,8 @@ const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, asy
   const { pathname, search } = new URL(url);
   if (pathname === "/token") return new Response((callers.length > 1 ? callers.shift() : callers[0])?.token);
   const example = await Deno.readTextFile(here("../../../scripts/client/examples", pathname));
-  const page = example.replaceAll("https://steward.example", t.url)
-    .replace("document", search.slice(1) || "document"); // the profile of uploads
+  const page = example.replaceAll("https://steward.example", t.url).replace("oc_todo", todo.clientId)
+    .replace('profile="document"', `profile="${search.slice(1) || "document"}"`);
   return new Response(page, { headers: { "content-type": "text/html; charset=utf-8" } });
 });
 Deno.test.afterAll(async () => {
@@ -31,6 +33,15 @@ Deno.test.afterAll(async () => {
   await server.shutdown();
   await t.stop();
   await Deno.remove(folder, { recursive: true });
+});
+
+const product = `http://127.0.0.1:${server.addr.port}/todo.html`;
+const todo = await makeClient(t.systemAdmin, {
+  name: "To-do",
+  kind: "public",
+  redirectUris: [product],
+  postLogoutRedirectUris: [product],
+  scopes: ["openid", "steward.self", "steward.files"],
 });
 
 const inBrowser = (name: string, fn: () => Promise<void>) =>
@@ -245,4 +256,87 @@ for (const name of ["react", "vue"]) {
     await page.locator("steward-inbox").getByRole("heading", { name: "First" }).waitFor();
     await context.close();
   });
+}
+
+/** The words of the pages that the test looks for. */
+const WORDS = {
+  "en-GB": "To-do – Some/What to do/Add/End all others/This session/Sign out/Ready",
+  "pt-BR": "Tarefas – Some/O que fazer/Adicionar/Encerrar todas as outras/Esta sessão/Sair/Pronto",
+} as const;
+
+for (const locale of ["en-GB", "pt-BR"] as const) {
+  const [title, what = "", add, endOthers, thisSession = "", signOut, ready = ""] = WORDS[locale].split("/");
+  inBrowser(
+    `${locale}: a page without a backend signs in, hears of messages, shows a picture and ends other sessions`,
+    async () => {
+      const who = await person(t);
+      const others = await Promise.all([signIn(t, who.email), signIn(t, who.email)]);
+      const context = await browser?.newContext({ locale }) ?? assert.fail();
+      const page = await context.newPage();
+      const grants: unknown[] = [];
+      page.on("request", (request) => {
+        if (request.url().endsWith("/oauth/token")) grants.push(request.postDataJSON().grant_type);
+      });
+      await page.goto(product);
+      await page.locator("#f-email").fill(who.email);
+      await page.locator("input[name=password]").fill(PASSWORD);
+      await page.keyboard.press("Enter");
+      await page.getByRole("heading", { name: title }).waitFor();
+      await page.getByLabel(what).fill("Buy milk");
+      await page.getByRole("button", { name: add, exact: true }).click();
+      await page.getByRole("button", { name: "Buy milk" }).waitFor();
+
+      const colleague = await t.actor({ tenantId: who.tenantId, permissions: ["send:notifications"] });
+      const inbox = page.locator("steward-inbox");
+      await inbox.locator("[part=note]").last().waitFor(); // it is empty
+      const recipients = [{ address: who.id }];
+      await delivered(t, colleague, {
+        channel: "InApp",
+        recipients,
+        subject: "Milk is out",
+        textBody: "Text",
+      });
+      await inbox.getByRole("heading", { name: "Milk is out" }).waitFor();
+
+      for (const [name, side] of [["first.png", 300], ["second.png", 400]] as const) {
+        const path = join(folder, name);
+        await Deno.writeFile(path, pngImage(side, side));
+        await page.evaluate("{ const now = Date.now; Date.now = () => now() + 3_600_000; }"); // the token is refreshed
+        const before = await page.locator("img").getAttribute("src");
+        await page.locator("steward-upload input").setInputFiles(path);
+        await page.locator("steward-upload").getByText(ready, { exact: true }).first().waitFor();
+        await page.locator(`img:not([src="${before}"]):not([hidden])`).waitFor();
+        await page.waitForFunction("document.querySelector('img').naturalWidth === 256");
+      }
+      const held = await t.steward.platform.sql<{ fileName: string; referenceCount: number }[]>`
+        select file_name, reference_count from files where created_by = ${who.id} order by file_name`;
+      assert.deepEqual(held.map(({ fileName, referenceCount }) => [fileName, referenceCount]), [
+        ["first.png", 0],
+        ["second.png", 1],
+      ]);
+
+      const viewing = new Viewing(page, t.url, []);
+      await viewing.requireAccessible();
+      const sessions = page.locator("steward-sessions");
+      await sessions.getByRole("button", { name: endOthers }).click();
+      await sessions.locator("li").nth(1).waitFor({ state: "detached" });
+      await sessions.locator("li").getByText(thisSession).waitFor();
+      for (const { body } of others) {
+        const headers = { authorization: `Bearer ${body.accessToken}` };
+        assert.equal((await t.nobody.get("/api/v1/auth/me", headers)).status, 401);
+      }
+      assert.ok(
+        grants.filter((grant) => grant === "refresh_token").length >= 2,
+        "the page refreshed its token",
+      );
+      await page.reload(); // signs in without a question, because the browser's session has not ended
+      await page.getByRole("button", { name: "Buy milk" }).waitFor();
+      await page.waitForFunction("document.querySelector('img').naturalWidth === 256");
+      await page.getByRole("button", { name: signOut, exact: true }).click();
+      await page.locator("input[name=password]").waitFor();
+      await page.goto(product);
+      await page.locator("input[name=password]").waitFor();
+      await context.close();
+    },
+  );
 }

@@ -72,12 +72,8 @@ Deno.test("a ticket is good for a minute, and ends with its session", async () =
   const ticket = await ticketOf(ann);
   const { sid, ver, tenant_id, client_id } = decodeJwt(ticket);
   const claims = { sid, ver, tenant_id, client_id };
-  const issued = { audience: "steward", subject: ann.userId, lifeSeconds: -1, claims };
-  const old = await t.steward.platform.tokens.issue({
-    typ: "stream-ticket+jwt",
-    algorithm: "EdDSA",
-    ...issued,
-  });
+  const of = { audience: "steward", subject: ann.userId, lifeSeconds: -1, claims };
+  const old = await t.platform.tokens.issue({ typ: "stream-ticket+jwt", algorithm: "EdDSA", ...of });
   await refused("401 TOKEN_EXPIRED", t.nobody.get(withTicket(ann, old)));
   await accepted(ann.post("/api/v1/auth/logout"), 204);
   await refused("401 TOKEN_REVOKED", t.nobody.get(withTicket(ann, ticket)));

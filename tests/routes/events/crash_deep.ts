@@ -1,32 +1,23 @@
 // Deliveries whose worker process is killed: real worker processes and a real receiver.
 import assert from "node:assert/strict";
-import { type ServiceProcess, startServiceProcess } from "../../support/service_process.ts";
-import { environmentOf, setup } from "../../support/setup.ts";
+import { type ServiceProcess, startBeside } from "../../support/service_process.ts";
+import { setup } from "../../support/setup.ts";
 import { Receiver } from "./receiver.ts";
 import { until } from "../../support/until.ts";
 
 const settings = { OUTBOUND_ALLOW: "127.0.0.1", JOB_LEASE_SECONDS: "1" };
 const t = await setup({ ...settings, JOB_CONCURRENCY: "0" });
 const receiver = new Receiver();
-const folders: string[] = [];
 const workers: ServiceProcess[] = [];
 Deno.test.afterAll(async () => {
   for (const worker of workers) await worker.stop("SIGKILL");
   await t.stop();
   await receiver.stop();
-  for (const folder of folders) await Deno.remove(folder, { recursive: true });
 });
 
 /** The whole service in its own process, on the test's database. */
 async function startWorker(): Promise<ServiceProcess> {
-  const folder = await Deno.makeTempDir({ prefix: "steward-test-" });
-  folders.push(folder);
-  const worker = await startServiceProcess({
-    ...settings,
-    ...environmentOf(t),
-    DATA_DIR: folder,
-    LOG_LEVEL: "error",
-  });
+  const worker = await startBeside(t, { ...settings, LOG_LEVEL: "error" });
   workers.push(worker);
   return worker;
 }

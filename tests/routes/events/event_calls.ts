@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import { HttpClient } from "../../support/http.ts";
 import { accepted } from "../../support/outcomes.ts";
 import type { Actor, TestService } from "../../support/setup.ts";
-import { BCRYPT } from "../access/users.ts";
+import { until } from "../../support/until.ts";
+import { newUser } from "../access/users.ts";
 import { Receiver } from "./receiver.ts";
 
 export const PATH = "/api/v1/events";
@@ -43,15 +44,13 @@ export async function accountOf(t: TestService, more: Record<string, unknown>) {
   return { id: id as string, client: new HttpClient(t.url, secret) };
 }
 
-export function createUser(
+/** Creates Ana Silva. */
+export const createUser = (
   by: HttpClient,
   more: Record<string, unknown> = {},
   path = "/api/v1/users",
-): Promise<{ id: string; email: string }> {
-  const email = `${crypto.randomUUID()}@example.test`;
-  const user = { email, password: BCRYPT, isPasswordEncrypted: true, firstName: "Ana", lastName: "Silva" };
-  return accepted(by.post(path, { ...user, ...more }), 201);
-}
+): Promise<{ id: string; email: string }> =>
+  accepted(by.post(path, newUser({ lastName: "Silva", ...more })), 201);
 
 export interface Hook {
   by: Actor;
@@ -78,6 +77,26 @@ export async function hookOf(t: TestService, more: Record<string, unknown> = {})
 export async function stopReceivers(): Promise<void> {
   await Promise.all(receivers.splice(0).map((receiver) => receiver.stop()));
 }
+
+export const answering = ({ receiver }: Pick<Hook, "receiver">, status: number) =>
+  receiver.answers(() => new Response(null, { status }));
+
+/** Resolves once the delivery has this state. */
+export const deliveryIs = (
+  { sql }: TestService,
+  id: string,
+  status: string,
+  { held = false, attempts = 0 } = {},
+) =>
+  until(
+    () =>
+      sql`select d.status, d.held, d.attempt_count, j.status = 'Scheduled' as is_scheduled
+      from webhook_deliveries d join jobs j on j.id = d.job_id where d.id = ${id}`,
+    ([row]) =>
+      row?.status === status && row.held === held && row.attemptCount >= attempts &&
+      (status !== "Pending" || held || row.isScheduled),
+    { what: `a delivery that is ${held ? "held" : status} after ${attempts} attempts` },
+  );
 
 /** Sends a test event. @returns the id of the delivery */
 export async function ping({ by, path }: Hook): Promise<string> {

@@ -5,7 +5,7 @@ import { finish } from "../../support/maintenance.ts";
 import { accepted } from "../../support/outcomes.ts";
 import { setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import { type Hook, hookOf, publish, stopReceivers } from "./event_calls.ts";
+import { deliveryIs, type Hook, hookOf, publish, stopReceivers } from "./event_calls.ts";
 
 const t = await setupShared({ OUTBOUND_ALLOW: "127.0.0.1" });
 Deno.test.afterAll(stopReceivers);
@@ -27,17 +27,7 @@ async function send({ by, id }: Hook, invoiceId: string | null, n: number, type 
   return delivery?.id ?? "";
 }
 
-/** Resolves once the delivery has this state. */
-const is = (deliveryId: string, status: string, { held = false, attempts = 0 } = {}) =>
-  until(
-    () =>
-      sql`select d.status, d.held, d.attempt_count, j.status = 'Scheduled' as is_scheduled
-      from webhook_deliveries d join jobs j on j.id = d.job_id where d.id = ${deliveryId}`,
-    ([row]) =>
-      row?.status === status && row.held === held && row.attemptCount >= attempts &&
-      (status !== "Pending" || held || row.isScheduled),
-    { what: `a delivery that is ${held ? "held" : status} after ${attempts} attempts` },
-  );
+const is = (deliveryId: string, status: string, o = {}) => deliveryIs(t, deliveryId, status, o);
 
 /** Makes a delivery that waits for its next attempt due. */
 async function hurry(deliveryId: string): Promise<void> {

@@ -4,6 +4,7 @@ import { numberEvents } from "../../../domain/events/feed/read_page.ts";
 import { pruneEvents } from "../../../domain/events/upkeep.ts";
 import { firstIdOf, newId } from "../../../domain/shared/ids.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
+import { invalid } from "../../support/answers.ts";
 import type { HttpAnswer, HttpClient } from "../../support/http.ts";
 import { accepted, outcome, refused } from "../../support/outcomes.ts";
 import { type Actor, setup } from "../../support/setup.ts";
@@ -161,17 +162,13 @@ Deno.test("a service account without a tenant polls all its tenants, with one on
   for (const { client } of [ofBoth, ofAll]) assert.deepEqual(await found(client), [1, 2]);
   assert.deepEqual(await found(ofOne.client), [1]);
   assert.deepEqual(await found(ofAll.client, inTenant(two.tenantId)), [2]);
-  await refused("403 TENANT_FORBIDDEN", ofOne.client.get(path, inTenant(two.tenantId)));
 });
 
 Deno.test("a waiting poll ends at once when its caller is revoked, loses the right, or its tenant is switched off", async () => {
   const by = await publisher();
   const tenantId = await here.tenant();
-  const [gone, losing, inside] = [
-    await account([by.tenantId]),
-    await account([by.tenantId]),
-    await account([tenantId]),
-  ];
+  const [gone, losing] = [await account([by.tenantId]), await account([by.tenantId])];
+  const inside = await account([tenantId]);
   const maker = await here.actor({ permissions: ["manage:api-keys", "read:events"] });
   const key = await accepted(maker.post("/api/v1/api-keys", { name: "x", permissions: ["read:events"] }));
   const accounts = "/api/v1/service-accounts";
@@ -259,4 +256,65 @@ Deno.test("many waiting polls share one look at the database and hold no connect
   await until(busy, ({ count }) => count === 0, { what: "no connection that is held" });
   await publish(by, { n: 9 });
   for (const page of await Promise.all(polls)) assert.deepEqual(numbers(page), [9]);
+});
+
+const event = { type: "invoice.paid", data: { n: 1 } };
+
+Deno.test("a service account publishes for a tenant that it names in the header or in the body", async () => {
+  const by = await publisher();
+  const { tenantId } = by;
+  const named = inTenant(tenantId);
+  const { client } = await accountOf(here, { tenants: [tenantId] });
+  await refused("400 VALIDATION_ERROR", client.post(PATH, event));
+  await accepted(client.post(PATH, { ...event, tenantId }), 201);
+  await accepted(client.post(PATH, event, named), 201);
+  const elsewhere = { ...event, tenantId: await here.tenant() };
+  await refused("403 TENANT_FORBIDDEN", client.post(PATH, elsewhere));
+  await refused(
+    "403 CROSS_TENANT_FORBIDDEN",
+    client.post(PATH, elsewhere, named),
+    by.post(PATH, elsewhere),
+  );
+  assert.deepEqual(numbers(await poll(by)), [1, 1]);
+});
+
+Deno.test("the same type and key within a day is the same event, also of concurrent requests", async () => {
+  const [by, other] = [await publisher(), await publisher()];
+  const keyed = { ...event, key: "invoice 7" };
+  const answers = await Promise.all([1, 2, 3].map((n) => by.post(PATH, { ...keyed, data: { n } })));
+  assert.deepEqual(answers.map(({ status }) => status).sort(), [200, 200, 201]);
+  const [first] = answers;
+  for (const { status, body, headers } of answers) {
+    assert.deepEqual(body, first?.body);
+    assert.equal(headers.get("steward-duplicate"), status === 200 ? "true" : null);
+  }
+  assert.equal((await poll(by)).items.length, 1);
+  await accepted(by.post(PATH, { ...keyed, key: "invoice 8" }), 201);
+  await accepted(by.post(PATH, { ...keyed, type: "invoice.sent" }), 201);
+  await accepted(other.post(PATH, keyed), 201);
+  await sql`update event_keys set created_at = now() - interval '24 hours' where tenant_id = ${by.tenantId}`;
+  assert.notEqual((await accepted(by.post(PATH, keyed), 201)).id, first?.body.id);
+});
+
+Deno.test("types of own events have another form than those of the service; data has at most 64 KiB", async () => {
+  const by = await publisher();
+  for (const type of ["Invoice.Paid", `a.${"b".repeat(99)}`, "user.created"]) {
+    invalid(await by.post(PATH, { ...event, type }), "type");
+  }
+  for (const text of ["x".repeat(64 * 1024), "é".repeat(32 * 1024)]) {
+    invalid(await by.post(PATH, { ...event, data: { text } }), "data");
+  }
+  const text = "x".repeat(64 * 1024 - '{"text":""}'.length);
+  await publish(by, { text });
+});
+
+Deno.test("the data of an event keeps every member and digit, or is refused with the path of the number", async () => {
+  const by = await publisher();
+  const withData = (data: string) => by.post(PATH, `{"type":"invoice.paid","data":${data}}`);
+  const kept = '{"__proto__":{"a":1},"constructor":"x","n":0.1234567890123457,"large":9007199254740991}';
+  assert.equal(JSON.stringify((await accepted(withData(kept), 201)).data), kept);
+  assert.equal(JSON.stringify((await poll(by)).items[0]?.data), kept);
+  for (const lost of ["9007199254740993", "0.1234567890123456789"]) {
+    invalid(await withData(`{"orders":[{"id":${lost}}]}`), "data.orders.0.id");
+  }
 });

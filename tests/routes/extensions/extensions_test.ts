@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
-import { newId } from "../../../domain/shared/ids.ts";
 import { connectPostgres } from "../../../infra/postgres/postgres.ts";
 import { requireTenantInKeys, type WrittenSchema } from "../../../infra/postgres/tenant_keys.ts";
-import { contains, pluck } from "../../support/answers.ts";
+import { contains, invalid, pluck } from "../../support/answers.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { browse, browseAt } from "../console/plain_browser.ts";
 import { fetchDocument, generateLater, reached, STATUS } from "../reports/support.ts";
@@ -46,12 +45,10 @@ Deno.test("a job of an extension runs with the service's functions; callers subs
   const webhook = { url: "http://127.0.0.1:9/hook", eventTypes: ["invoice.paid"] };
   const { body: endpoint } = await admin.post("/api/v1/webhook-endpoints", webhook);
   assert.deepEqual(endpoint.eventTypes, ["invoice.paid"]);
-  const unknown = await admin.post("/api/v1/webhook-endpoints", { ...webhook, eventTypes: ["invoice.payd"] });
-  assert.deepEqual([unknown.status, Object.keys(unknown.body.errors)], [400, ["eventTypes"]]);
   const { body: types } = await admin.get("/api/v1/webhook-events/types");
-  assert.ok(types.some(({ type }: { type: string }) => type === "invoice.paid"));
-  const forged = await admin.post("/api/v1/events", { type: "invoice.paid", data: { number: "forged" } });
-  assert.deepEqual([forged.status, Object.keys(forged.body.errors ?? {})], [400, ["type"]]);
+  assert.ok(pluck(types, "type").includes("invoice.paid"));
+  const forged = { type: "invoice.paid", data: { number: "forged" } };
+  invalid(await admin.post("/api/v1/events", forged), "type");
 
   const { body: invoice } = await admin.post(INVOICES, { number: "2026-2" });
   const { body: { jobId } } = await admin.post(`${INVOICES}/${invoice.id}/pay`);
@@ -60,9 +57,8 @@ Deno.test("a job of an extension runs with the service's functions; callers subs
     await sql`select event_type, body from webhook_deliveries where endpoint_id = ${endpoint.id}`;
   assert.equal(delivery?.eventType, "invoice.paid");
   assert.deepEqual(JSON.parse(delivery?.body).data, { invoiceId: invoice.id, number: "2026-2" });
-  const again = await admin.post(`${INVOICES}/${invoice.id}/pay`);
-  assert.equal(again.status, 409);
-  assert.deepEqual([again.body.code, again.body.title], ["INVOICE_PAID_CONFLICT", "Invoice is paid"]);
+  const { body: { code, title } } = await admin.post(`${INVOICES}/${invoice.id}/pay`);
+  assert.deepEqual([code, title], ["INVOICE_PAID_CONFLICT", "Invoice is paid"]);
 });
 
 Deno.test("an event of an extension has at most 64 KiB of data", async () => {
@@ -76,13 +72,6 @@ Deno.test("an event of an extension has at most 64 KiB of data", async () => {
   await assert.rejects(emit(64 * 1024 - frame + 1), refusal);
   const [row] = await sql`select count(*)::int as count from events where tenant_id = ${tenantId}`;
   assert.equal(row?.count, 1);
-});
-
-Deno.test("callers enqueue an exposed job of an extension if they hold its permission", async () => {
-  const job = { jobTypeName: "invoice.pay", serializedArgs: JSON.stringify({ invoiceId: newId() }) };
-  const by = (permission: string) => t.actor({ permissions: [permission] });
-  await refused("403 MISSING_PERMISSION", (await by("read:invoices")).post("/api/v1/jobs", job));
-  await accepted((await by("write:invoices")).post("/api/v1/jobs", job), 201);
 });
 
 Deno.test("permissions of an extension are in the catalog, and catalog roles of every tenant hold them", async () => {
@@ -121,10 +110,8 @@ Deno.test("a report of an extension reads the database it names", async () => {
 Deno.test("the form of a record keeps its reference to a deleted row; a new one names no row until it is chosen", async () => {
   const manager = await t.actor({ role: "Admin" });
   const make = (path: string, body: unknown) => accepted(manager.post(`/api/v1/${path}`, body), 201);
-  const [gone, other] = [
-    await make("customers", { number: "1", name: "Gone" }),
-    await make("customers", { number: "2", name: "Other" }),
-  ];
+  const gone = await make("customers", { number: "1", name: "Gone" });
+  const other = await make("customers", { number: "2", name: "Other" });
   const contact = await make("contacts", { customerId: gone.id, name: "Ana" });
   await accepted(manager.delete(`/api/v1/customers/${gone.id}`), 204);
   const browser = await browseAt(t, manager, `contacts/${contact.id}`);

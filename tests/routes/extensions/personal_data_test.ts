@@ -33,10 +33,8 @@ Deno.test("the rows of an extension are in exports of users and tenants, and go 
   assert.deepEqual(await exported(clerk, `/api/v1/users/${her.userId}/export`), ["hers"]);
 
   const admin = await t.signedIn(t.systemAdmin);
-  const reader = await t.actor({
-    tenantId: t.platformTenantId,
-    permissions: ["read:files", "manage:all-tenants"],
-  });
+  const permissions = ["read:files", "manage:all-tenants"];
+  const reader = await t.actor({ tenantId: t.platformTenantId, permissions });
   const ofTenant = await exported(reader, `/api/v1/admin/tenants/${clerk.tenantId}/export`);
   assert.deepEqual(ofTenant, [her.email, "hers", "his"].sort());
 

@@ -4,36 +4,10 @@ import type { Schema } from "../../../routes/shared/openapi_examples.ts";
 
 const HOSTILE_TEXTS = [
   ...["", " ", "\0", "a\0b", "\ud800", "\u202e", "é".repeat(300), "𝔘𝔫𝔦".repeat(40), "x".repeat(5_000)],
-  ...[
-    "' or 1=1 --",
-    "%",
-    "%00",
-    "\\",
-    "../../etc/passwd",
-    "<script>alert(1)</script>",
-    "{{ a | b }}",
-    "${a}",
-  ],
-  ...[
-    "null",
-    "NaN",
-    "-0",
-    "1e309",
-    "9".repeat(40),
-    "0000-00-00T00:00:00Z",
-    "+275760-09-13T00:00:00Z",
-    "\r\n",
-  ],
-  ...[
-    "* * * * *",
-    "60 99 * * *",
-    "@every",
-    "Mars/Olympus",
-    "pt-BR",
-    "a@b",
-    "javascript:alert(1)",
-    "\u{10ffff}",
-  ],
+  ...["' or 1=1 --", "%", "%00", "\\", "../../etc/passwd", "<script>alert(1)</script>", "{{ a | b }}"],
+  ...["${a}", "null", "NaN", "-0", "1e309", "9".repeat(40), "0000-00-00T00:00:00Z", "\r\n", "\u{10ffff}"],
+  ...["+275760-09-13T00:00:00Z", "* * * * *", "60 99 * * *", "@every", "Mars/Olympus", "pt-BR", "a@b"],
+  "javascript:alert(1)",
   ...["constructor", "__proto__", "toString", "read:users", "(?:a+)+$", "SGVsbG8=", "\ufeff", "١٢٣"],
 ];
 

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import { transact } from "../../../infra/postgres/postgres.ts";
+import { invalid, refused } from "../../support/answers.ts";
+import { accepted } from "../../support/outcomes.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import { assertHas, enqueueJob, idsOf, jobOf, JOBS, LATER, readJob, refusal } from "./job_calls.ts";
+import { assertHas, enqueueJob, idsOf, jobOf, JOBS, LATER, readJob, refusal, runNow } from "./job_calls.ts";
 
 const t = await setupShared();
 const actor = await t.actor();
@@ -16,23 +18,14 @@ const WAITING = { ...ECHO, scheduledAt: LATER };
 const GOOD = jobOf("steward.echo", { outcome: "good" });
 const BAD = jobOf("steward.echo", { outcome: "bad" }, { queue: "mail", priority: "High" });
 
-async function create(body: Members, by: Actor = actor) {
-  const answer = await by.post(BATCHES, body);
-  assert.equal(answer.status, 201, JSON.stringify(answer.body));
-  assert.equal(answer.headers.get("location"), `${BATCHES}/${answer.body.id}`);
-  return answer.body;
-}
+const create = (body: Members, by: Actor = actor) => accepted(by.post(BATCHES, body), 201);
 const read = async (id: string) => (await actor.get(`${BATCHES}/${id}`)).body;
 const jobsOf = async (id: string, query = "") =>
   idsOf((await actor.get(`${BATCHES}/${id}/jobs?pageSize=100${query}`)).body.items);
 const add = (id: string, body: Members) => actor.post(`${BATCHES}/${id}/jobs`, body);
 const cancel = (id: string) => actor.post(`${BATCHES}/${id}/cancel`);
-const ended = (id: string, status: string) => until(() => read(id), (batch) => batch.status === status);
-async function runNow(id: string | undefined): Promise<void> {
-  await sql`update jobs set status = 'Enqueued', due_at = now() where id = ${id ?? ""}`;
-  t.steward.platform.wakeUps.at(new Date(0));
-}
-
+const ended = async (id: string, status: string) =>
+  await until(() => read(id), (batch) => batch.status === status);
 Deno.test("a batch enqueues its job for success once when all jobs have succeeded", async () => {
   const followers = { onAllSucceeded: GOOD, onAnyFailed: BAD };
   const batch = await create({ jobs: [ECHO, ECHO, WAITING], name: "night", ...followers });
@@ -48,7 +41,7 @@ Deno.test("a batch enqueues its job for success once when all jobs have succeede
   assert.deepEqual(await jobsOf(batch.id, "&status=Scheduled"), [ids[2]]);
   const { batchId, parentJobIds } = await readJob(actor, ids[0] ?? "");
   assert.deepEqual([batchId, parentJobIds], [batch.id, []]);
-  await runNow(ids[2]);
+  await runNow(t, ids[2] ?? "");
   const done = await ended(batch.id, "Succeeded");
   assert.ok(done.endedAt);
   assertHas(done, { counts: { Succeeded: 3 }, onAnyFailed: { jobId: null } });
@@ -63,7 +56,7 @@ Deno.test("the first dead letter fails a batch: its job for failures is enqueued
   const { onAnyFailed } = await ended(batch.id, "Failed");
   assertHas(await readJob(actor, onAnyFailed.jobId), BAD);
   const ids = await jobsOf(batch.id);
-  await runNow(ids[3]);
+  await runNow(t, ids[3] ?? "");
   for (const id of ids) await t.settled(id);
   const last = await read(batch.id);
   assertHas(last, { status: "Failed", counts: { DeadLettered: 2, Succeeded: 2 }, onAnyFailed });
@@ -157,18 +150,14 @@ Deno.test("one wrong job refuses the whole batch and names its place", async () 
   const own = await t.actor();
   const keyed = { ...ECHO, uniqueKey: "k" };
   const orphan = { ...ECHO, parentJobId: crypto.randomUUID() };
-  const refused: [body: Members, field: string][] = [
-    [{ jobs: [ECHO, { ...ECHO, serializedArgs: "{" }] }, "jobs.1.serializedArgs"],
-    [{ jobs: [keyed] }, "jobs.0.uniqueKey"],
-    [{ jobs: [orphan] }, "jobs.0.parentJobId"],
-    [{ jobs: [ECHO], onAnyFailed: keyed }, "onAnyFailed.uniqueKey"],
-    [{ jobs: [ECHO], onAllSucceeded: orphan }, "onAllSucceeded.parentJobId"],
+  const wrong: [field: string, body: Members][] = [
+    ["jobs.1.serializedArgs", { jobs: [ECHO, { ...ECHO, serializedArgs: "{" }] }],
+    ["jobs.0.uniqueKey", { jobs: [keyed] }],
+    ["jobs.0.parentJobId", { jobs: [orphan] }],
+    ["onAnyFailed.uniqueKey", { jobs: [ECHO], onAnyFailed: keyed }],
+    ["onAllSucceeded.parentJobId", { jobs: [ECHO], onAllSucceeded: orphan }],
   ];
-  for (const [body, field] of refused) {
-    const answer = await own.post(BATCHES, body);
-    assert.equal(refusal(answer), "400 VALIDATION_ERROR", JSON.stringify(body));
-    assert.ok(Object.keys(answer.body.errors)[0]?.startsWith(field), JSON.stringify(answer.body.errors));
-  }
+  for (const [field, body] of wrong) invalid(await own.post(BATCHES, body), field);
   const request = jobOf("steward.http-request", { url: "https://example.com/" });
   const others = [[jobOf("no.such"), "400 JOB_TYPE_UNKNOWN"], [request, "403 MISSING_PERMISSION"]] as const;
   for (const [job, expected] of others) {
@@ -179,7 +168,7 @@ Deno.test("one wrong job refuses the whole batch and names its place", async () 
   for (const path of [JOBS, BATCHES]) assert.equal((await own.get(path)).body.totalCount, 0);
   const { id } = await create({ jobs: [WAITING], open: true });
   for (const body of [{}, { jobs: [keyed], close: true }]) {
-    assert.equal(refusal(await add(id, body)), "400 VALIDATION_ERROR");
+    refused(await add(id, body), 400, "VALIDATION_ERROR");
   }
   assertHas(await read(id), { status: "Open", totalJobs: 1 });
 });

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import type { HttpAnswer, HttpClient } from "../../support/http.ts";
 import { accepted } from "../../support/outcomes.ts";
+import type { TestService } from "../../support/setup.ts";
 
 export const JOBS = "/api/v1/jobs";
 export const DEAD_LETTERS = "/api/v1/dead-letter-jobs";
@@ -51,6 +52,12 @@ export async function enqueueMany(
 ): Promise<string[]> {
   const items = args.map((each) => jobOf(jobTypeName, each, more));
   return idsOf((await accepted(by.post(`${JOBS}/bulk`, { items }), 200)).results);
+}
+
+/** Makes waiting jobs due now. */
+export async function runNow({ sql, platform }: TestService, ...ids: string[]): Promise<void> {
+  await sql`update jobs set status = 'Enqueued', due_at = now() where id = any(${ids}::uuid[])`;
+  platform.wakeUps.at(new Date(0));
 }
 
 export const readJob = async (by: HttpClient, id: string) => (await by.get(`${JOBS}/${id}`)).body;

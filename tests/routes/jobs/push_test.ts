@@ -1,6 +1,7 @@
 // Jobs that are pushed to a real receiver, which verifies them with a Standard Webhooks library.
 import assert from "node:assert/strict";
 import { Receiver } from "../events/receiver.ts";
+import { accepted } from "../../support/outcomes.ts";
 import { RemoteWorker } from "../../support/remote_work.ts";
 import { setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
@@ -49,10 +50,10 @@ async function declare(answer: Answer, change: Record<string, unknown> = {}) {
   const name = `orders.push-${++count}`;
   answers.set(name, answer);
   const push = { url: receiver.url(`/${name}`) };
-  const { status, body } = await tenant.put(`/api/v1/job-types/${name}`, { push, maxRetries: 0, ...change });
-  assert.equal(status, 201, JSON.stringify(body));
+  const declared = tenant.put(`/api/v1/job-types/${name}`, { push, maxRetries: 0, ...change });
+  const { secret }: { secret: string } = await accepted(declared, 201);
   const pushes = (n: number) => receiver.got(n, (each) => bodyOf(each).jobTypeName === name);
-  return { name, secret: body.secret as string, pushes };
+  return { name, secret, pushes };
 }
 const enqueue = (type: string, args: unknown = {}, by = tenant) => enqueueJob(by, type, args);
 const read = (id: string) => readJob(tenant, id);
@@ -70,7 +71,7 @@ const handedOver = (id: string) =>
       .sql`select lease_until = deadline as is_whole from jobs where id = ${id}`;
     return row?.isWhole;
   });
-const accepted = () => new Response(null, { status: 202 });
+const handed = () => new Response(null, { status: 202 });
 const secondsBetween = (from: string, to: string) => (Date.parse(to) - Date.parse(from)) / 1_000;
 const assertWaits = ({ startedAt, nextRetryAt }: { startedAt: string; nextRetryAt: string }, hours: number) =>
   assert.equal(Math.floor(secondsBetween(startedAt, nextRetryAt) / 3_600), hours);
@@ -155,13 +156,13 @@ Deno.test("a receiver that does not answer in time, or not at all, fails the att
   const late = await run(slow.name, "DeadLettered");
   assert.match((await lastRun(late)).errorMessage, /took longer|did not answer in time/);
   gate.resolve(new Response("late"));
-  const away = await declare(accepted, { push: { url: "http://127.0.0.1:1/" } });
+  const away = await declare(handed, { push: { url: "http://127.0.0.1:1/" } });
   const { errorMessage } = await lastRun(await run(away.name, "DeadLettered"));
   assert.match(errorMessage, /the request to 127.0.0.1:1 failed/);
 });
 
 Deno.test("after 202 the receiver holds the job until its deadline and settles it by the API", async () => {
-  const { name } = await declare(accepted, { timeoutSeconds: 3_600 });
+  const { name } = await declare(handed, { timeoutSeconds: 3_600 });
   const id = await enqueue(name);
   await handedOver(id);
   const attempt = [{ jobId: id, attempt: 1 }];
@@ -173,7 +174,7 @@ Deno.test("after 202 the receiver holds the job until its deadline and settles i
 
   const early = await declare(async (push) => {
     await worker.settle([push], "failed", { error: "out of stock" });
-    return accepted();
+    return handed();
   });
   const settled = await enqueue(early.name); // before the answer
   await until(async () => (await read(settled)).status === "DeadLettered");
@@ -181,7 +182,7 @@ Deno.test("after 202 the receiver holds the job until its deadline and settles i
 });
 
 Deno.test("a job that is not settled after 202 fails at its deadline", async () => {
-  const { name } = await declare(accepted, { maxRetries: 1 });
+  const { name } = await declare(handed, { maxRetries: 1 });
   const id = await enqueue(name);
   await handedOver(id);
   await t.steward.platform.sql`
@@ -193,14 +194,14 @@ Deno.test("a job that is not settled after 202 fails at its deadline", async () 
 
 Deno.test("a push that a caller asks to stop is cancelled and not repeated", async () => {
   const gate = Promise.withResolvers<Response>();
-  const answer: Answer = ({ args }) => args.waits ? gate.promise : accepted();
+  const answer: Answer = ({ args }) => args.waits ? gate.promise : handed();
   const { name, pushes } = await declare(answer, { maxRetries: 3 });
   const stop = (id: string) => tenant.post(`${JOBS}/${id}/request-cancel`);
   const running = await enqueue(name, { waits: true });
   await pushes(1);
   assert.equal((await stop(running)).status, 202);
   assert.equal(await t.settled(running), "Cancelled");
-  gate.resolve(accepted());
+  gate.resolve(handed());
 
   const id = await enqueue(name);
   await handedOver(id);
@@ -212,7 +213,7 @@ Deno.test("a push that a caller asks to stop is cancelled and not repeated", asy
 });
 
 Deno.test("pushes keep to the rate limit of their type", async () => {
-  const { name, pushes } = await declare(accepted, { rateLimit: { count: 1, perSeconds: 3_600 } });
+  const { name, pushes } = await declare(handed, { rateLimit: { count: 1, perSeconds: 3_600 } });
   const ids = await enqueueMany(tenant, name, [1, 2]);
   await pushes(1);
   await t.steward.sweep();
@@ -272,7 +273,7 @@ Deno.test("after a rotation both secrets sign; another tenant's type of that nam
 });
 
 Deno.test("pushed types cannot be claimed; a type that is no longer pushed, or of another tenant, can", async () => {
-  const { name } = await declare(accepted);
+  const { name } = await declare(handed);
   const refused = await tenant.post("/api/v1/work/claim", { types: [name], worker: "w" });
   assert.equal(refusal(refused), "400 VALIDATION_ERROR");
   await declareType(outsider, {}, name);

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { invalid } from "../../support/answers.ts";
+import { accepted } from "../../support/outcomes.ts";
 import { setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import {
@@ -26,9 +28,7 @@ const spec = (more: Record<string, unknown> = {}) => ({
 });
 /** Creates a recurring job. @returns its path */
 async function create(more: Record<string, unknown> = {}): Promise<string> {
-  const { status, body } = await actor.post(RECURRING, spec(more));
-  assert.equal(status, 201, JSON.stringify(body));
-  return `${RECURRING}/${body.jobId}`;
+  return `${RECURRING}/${(await accepted(actor.post(RECURRING, spec(more)), 201)).jobId}`;
 }
 const read = async (path: string) => (await actor.get(path)).body;
 const many = (path: string) => Promise.all([1, 2, 3, 4].map(() => actor.post(path)));
@@ -45,12 +45,11 @@ Deno.test("a recurring job has the id of the caller in its path, and a change of
   assert.equal(refusal(await actor.get(`${RECURRING}/not a valid id`)), "404 JOB_RECURRING_NOT_FOUND");
 });
 
-Deno.test("ids are unique in a tenant, also under simultaneous creation, and can be reused in another tenant", async () => {
+Deno.test("ids are unique in a tenant, also under simultaneous creation", async () => {
   const given = spec();
   const answers = await Promise.all([1, 2, 3, 4].map(() => actor.post(RECURRING, given)));
   const outcomes = answers.map((answer) => answer.status === 201 ? "created" : refusal(answer));
   assert.deepEqual(outcomes.sort(), [...Array(3).fill("409 JOB_RECURRING_ALREADY_EXISTS"), "created"]);
-  assert.equal((await outsider.post(RECURRING, given)).status, 201);
 });
 
 Deno.test("a system administrator names the tenant of an id that several tenants use, and changes only its job", async () => {
@@ -68,24 +67,13 @@ Deno.test("a system administrator names the tenant of an id that several tenants
     ...["pause", "resume", "trigger"].map((verb) => () => admin.post(at.replace(jobId, `${jobId}/${verb}`))),
     () => admin.delete(at),
   ];
-  for (const change of changes(path)) {
-    const answer = await change();
-    assert.equal(refusal(answer), "400 VALIDATION_ERROR");
-    assert.deepEqual(Object.keys(answer.body.errors), ["tenantId"]);
-  }
+  for (const change of changes(path)) invalid(await change(), "tenantId");
   const before = await read(path);
-  for (const change of changes(`${path}?tenantId=${outsider.tenantId}`)) {
-    const { status, body } = await change();
-    assert.ok(status < 300, JSON.stringify(body));
-  }
+  for (const change of changes(`${path}?tenantId=${outsider.tenantId}`)) await accepted(change());
   assert.equal(refusal(await outsider.get(path)), "404 JOB_RECURRING_NOT_FOUND");
   assert.deepEqual(await read(path), before);
-  assert.equal(
-    (await actor.delete(`${path}?tenantId=${outsider.tenantId}`)).status,
-    204,
-    "it has its own only",
-  );
-  assert.equal((await admin.post(RECURRING, spec({ jobId }))).status, 201);
+  await accepted(actor.delete(`${path}?tenantId=${outsider.tenantId}`), 204); // its own
+  await accepted(admin.post(RECURRING, spec({ jobId })), 201);
   assert.equal((await create({ jobId })).length, path.length);
   assertHas((await admin.get(path)).body, { tenantId: admin.tenantId });
 });
@@ -96,12 +84,10 @@ Deno.test("an invalid schedule, type or argument is rejected by name", async () 
   for (const [field, value] of Object.entries(cases)) {
     const changes = field === "jobId" ? [] : [await actor.put(path, { [field]: value })];
     for (const refused of [await actor.post(RECURRING, spec({ [field]: value })), ...changes]) {
-      assert.equal(refusal(refused), "400 VALIDATION_ERROR", field);
-      assert.deepEqual(Object.keys(refused.body.errors), [field]);
+      invalid(refused, field);
     }
   }
-  const unfit = await actor.post(RECURRING, spec({ jobTypeName: "steward.sleep" }));
-  assert.deepEqual(Object.keys(unfit.body.errors), ["serializedArgs"]);
+  invalid(await actor.post(RECURRING, spec({ jobTypeName: "steward.sleep" })), "serializedArgs");
   const internal = await actor.post(RECURRING, spec({ jobTypeName: "steward.prune-jobs" }));
   assert.equal(refusal(internal), "400 JOB_TYPE_UNKNOWN");
 });
@@ -119,10 +105,8 @@ Deno.test("arguments nested too deep are refused, also with a masked secret", as
     sender.put(`${RECURRING}/${jobId}`, { serializedArgs: args("***", levels).serializedArgs });
   const deep = args("secret", 200);
   const created = [await sender.post(RECURRING, spec(deep)), await sender.post(JOBS, deep)];
-  for (const answer of [await change(200), ...created]) {
-    assert.equal(refusal(answer), "400 VALIDATION_ERROR");
-    assert.deepEqual(answer.body.errors?.serializedArgs, ["expected a document at most 200 levels deep"]);
-  }
+  const errors = { serializedArgs: ["expected a document at most 200 levels deep"] };
+  for (const { body } of [await change(200), ...created]) assert.deepEqual(body.errors, errors);
   assert.equal((await change(3)).status, 200);
 });
 
@@ -141,10 +125,8 @@ Deno.test("a recurring job with an abolished time zone shows that until it gets 
   const path = await create();
   await sql`update recurring_jobs set time_zone_id = 'Europe/Atlantis', is_paused = true,
     next_run_at = null where job_id = ${path.slice(RECURRING.length + 1)}`;
-  for (const answer of [await actor.post(`${path}/resume`), await actor.get(`${path}/next-runs`)]) {
-    assert.equal(refusal(answer), "400 VALIDATION_ERROR");
-    assert.ok(answer.body.errors.timeZoneId);
-  }
+  invalid(await actor.post(`${path}/resume`), "timeZoneId");
+  invalid(await actor.get(`${path}/next-runs`), "timeZoneId");
   assert.equal((await actor.put(path, { timeZoneId: "UTC" })).status, 200);
   assert.equal((await actor.post(`${path}/resume`)).status, 200);
 });
@@ -191,9 +173,9 @@ Deno.test("while the job type is deleted, arguments must be JSON and keep their 
   const type = await declareType(owner, { secretArgs: ["$.password"] });
   const path = `${RECURRING}/deleted-type`;
   const given = { jobId: "deleted-type", jobTypeName: type, serializedArgs: '{"password":"secret"}' };
-  assert.equal((await owner.post(RECURRING, spec(given))).status, 201);
-  assert.equal((await owner.delete(`/api/v1/job-types/${type}`)).status, 204);
-  assert.equal(refusal(await owner.put(path, { serializedArgs: "no JSON" })), "400 VALIDATION_ERROR");
+  await accepted(owner.post(RECURRING, spec(given)), 201);
+  await accepted(owner.delete(`/api/v1/job-types/${type}`), 204);
+  invalid(await owner.put(path, { serializedArgs: "no JSON" }), "serializedArgs");
   const shown = '{"password":"***","n":1}';
   assert.equal((await owner.put(path, { serializedArgs: shown })).status, 200);
   await declareType(owner, {}, type);

@@ -1,41 +1,29 @@
 // A remote worker whose instance is killed goes on with another one.
 import assert from "node:assert/strict";
 import { generateTokenKey } from "../../../infra/signing_keys.ts";
+import { HttpClient } from "../../support/http.ts";
 import { RemoteWorker, type WorkItem } from "../../support/remote_work.ts";
-import { startServiceProcess } from "../../support/service_process.ts";
-import { Actor, setup } from "../../support/setup.ts";
+import { startBeside } from "../../support/service_process.ts";
+import { setupFile } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
+import { declareType, enqueueMany, WORKER_PERMISSIONS } from "./job_calls.ts";
 
 const HELD = 30;
 const POLLED = 20;
 const TYPE = "crash.type";
 
 const TOKEN_KEYS = JSON.stringify([await generateTokenKey()]);
-const t = await setup({ JOB_LEASE_SECONDS: "30", TOKEN_KEYS });
-Deno.test.afterAll(() => t.stop());
-const { sql, config } = t.steward.platform;
-const tenant = await t.actor({ permissions: ["manage:job-types", "work:jobs"] });
-const { token, userId, tenantId, email, roleId, refreshToken } = tenant;
-
-async function enqueue(count: number): Promise<void> {
-  const items = Array.from({ length: count }, (_, n) => ({ jobTypeName: TYPE, serializedArgs: String(n) }));
-  assert.equal((await tenant.post("/api/v1/jobs/bulk", { items })).body.succeeded, count);
-}
+const settings = { JOB_LEASE_SECONDS: "30", TOKEN_KEYS };
+const t = await setupFile(settings);
+const { sql } = t;
+const tenant = await t.actor({ permissions: WORKER_PERMISSIONS });
+const enqueue = (count: number) => enqueueMany(tenant, TYPE, Array(count).fill({}));
 
 Deno.test("the jobs that a worker holds and polls at a killed instance are settled once at another", async () => {
-  assert.equal((await tenant.put(`/api/v1/job-types/${TYPE}`, { maxRetries: 3 })).status, 201);
-  const instance = await startServiceProcess({
-    DATABASE_URL: config.DATABASE_URL ?? "",
-    DATA_DIR: await Deno.makeTempDir({ prefix: "steward-test-" }),
-    TOKEN_KEYS,
-    PUBLIC_URL: t.url,
-    JOB_CONCURRENCY: "0",
-    JOB_LEASE_SECONDS: "30",
-  });
-  const [here, there] = [t.url, instance.url].map((url) =>
-    new RemoteWorker(new Actor(url, token, userId, tenantId, email, roleId, refreshToken), "worker")
-  );
-  assert.ok(here && there);
+  await declareType(tenant, { maxRetries: 3 }, TYPE);
+  const instance = await startBeside(t, { ...settings, PUBLIC_URL: t.url, JOB_CONCURRENCY: "0" });
+  const here = new RemoteWorker(tenant, "worker");
+  const there = new RemoteWorker(new HttpClient(instance.url, tenant.token), "worker");
   await enqueue(HELD);
   const held = await there.claim([TYPE], { max: HELD });
   assert.equal(held.length, HELD);

@@ -1,19 +1,16 @@
 import assert from "node:assert/strict";
 import { checkAlerts } from "../../../domain/operations/alerts.ts";
 import { newId } from "../../../domain/shared/ids.ts";
+import { pluck } from "../../support/answers.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
 import { racingFor } from "../auth/people.ts";
+import { addDeadLetters } from "../jobs/job_calls.ts";
 
 const t = await setupShared();
 const { platform } = t.steward;
 const { sql } = platform;
 
-const deadLetters = async (tenantId: string, count: number) => {
-  for (let n = 0; n < count; n++) {
-    await sql`insert into dead_letter_jobs (id, tenant_id, job_id, job_type_name, queue, serialized_args, attempts, failed_at)
-      values (${newId()}, ${tenantId}, ${newId()}, 'steward.echo', 'default', '[]', 1, now())`;
-  }
-};
+const twoDeadLetters = ({ tenantId }: Actor) => addDeadLetters(sql, tenantId, ["one", "two"]);
 const mailsTo = async (address: string): Promise<number> =>
   (await sql`select from notification_recipients where address = ${address}`).count;
 const manager = () => t.actor({ permissions: ["manage:webhooks", "read:events"] });
@@ -29,7 +26,7 @@ Deno.test("each change of state is told once, also if two instances check at onc
   const check = () => Promise.all([checkAlerts(platform), checkAlerts(platform), checkAlerts(platform)]);
   await check();
   assert.deepEqual([(await stateOf(by, id)).state, await mailsTo(address)], ["Ok", 0]);
-  await deadLetters(by.tenantId ?? "", 2);
+  await twoDeadLetters(by);
   await check();
   await check();
   const firing = await stateOf(by, id);
@@ -37,12 +34,12 @@ Deno.test("each change of state is told once, also if two instances check at onc
   await sql`delete from dead_letter_jobs where tenant_id = ${by.tenantId}`;
   await check();
   assert.deepEqual([(await stateOf(by, id)).state, await mailsTo(address)], ["Ok", 2]);
-  const history = await sql<{ action: string }[]>`
+  const history = await sql`
     select action from audit_log where target_id = ${id} and action in ('alertRule.fire', 'alertRule.resolve') order by id`;
-  assert.deepEqual(history.map(({ action }) => action), ["alertRule.fire", "alertRule.resolve"]);
-  const events = await sql<{ state: string }[]>`
+  assert.deepEqual(pluck([...history], "action"), ["alertRule.fire", "alertRule.resolve"]);
+  const events = await sql`
     select data->>'state' as state from events where tenant_id = ${by.tenantId} and type = 'alert.changed' order by id`;
-  assert.deepEqual(events.map(({ state }) => state), ["Firing", "Ok"]);
+  assert.deepEqual(pluck([...events], "state"), ["Firing", "Ok"]);
 });
 
 Deno.test("a check that waits for a change of a rule does not compare the value with the former threshold", async () => {
@@ -50,7 +47,7 @@ Deno.test("a check that waits for a change of a rule does not compare the value 
   const address = `${newId()}@example.test`;
   const { id } = await rule(by, { mailTo: address });
   await checkAlerts(platform);
-  await deadLetters(by.tenantId ?? "", 2);
+  await twoDeadLetters(by);
   const path = `/api/v1/alert-rules/${id}`;
   await racingFor(
     t,
@@ -69,7 +66,7 @@ Deno.test("a silent rule is told about when its silence ends, and a missing Slac
   const address = `${newId()}@example.test`;
   const silencedUntil = new Date(Date.now() + 3_600_000).toISOString();
   const { id } = await rule(by, { mailTo: address, slackTarget: "none", silencedUntil });
-  await deadLetters(by.tenantId ?? "", 2);
+  await twoDeadLetters(by);
   await checkAlerts(platform);
   assert.deepEqual([(await stateOf(by, id)).state, await mailsTo(address)], ["Firing", 0]);
   await by.put(`/api/v1/alert-rules/${id}`, { silencedUntil: null });
@@ -84,7 +81,7 @@ Deno.test("a silent rule is told about when its silence ends, and a missing Slac
 Deno.test("a tenant's rule measures the tenant alone, that of the platform the whole service", async () => {
   const by = await manager();
   const other = await t.actor();
-  await deadLetters(other.tenantId ?? "", 2);
+  await twoDeadLetters(other);
   const own = await rule(by);
   const disk = await rule(by, { metric: "DatabaseGigabytes", threshold: 0 });
   const whole = await rule(t.systemAdmin);

@@ -23,8 +23,8 @@ Deno.test("a misspelled member is rejected, and the known one is named", async (
   const nested = await t.systemAdmin.post("/api/v1/admin/users", { tenants: [tenant] });
   contains(JSON.stringify(nested.body.errors), `tenants.0.tenantID: ${meant("tenantID", "tenantId")}`);
   for (const [name, also] of [["timezone", {}], ["time_zone_id", { timeZoneId: "Europe/Lisbon" }]] as const) {
-    const refused = await admin.post("/api/v1/recurring-jobs", recurring({ [name]: "UTC", ...also }));
-    assert.deepEqual([refused.status, refused.body.errors[name]], [400, meant(name, "timeZoneId")]);
+    const { body } = await admin.post("/api/v1/recurring-jobs", recurring({ [name]: "UTC", ...also }));
+    assert.deepEqual(body.errors[name], meant(name, "timeZoneId"));
   }
   assert.equal((await admin.get("/api/v1/recurring-jobs")).body.totalCount, 0);
 });
@@ -85,8 +85,7 @@ Deno.test("members of a JSON text in a body are checked like the body's own", as
     ["/api/v1/recurring-jobs", nightly],
   ];
   for (const [path, body] of ways) {
-    const refused = await admin.post(path, body(near));
-    assert.deepEqual([refused.status, refused.body.errors], [400, expected]);
+    assert.deepEqual((await admin.post(path, body(near))).body.errors, expected);
     const made = await admin.post(path, body(other));
     assert.deepEqual([made.status, made.headers.get(IGNORED)], [201, "serializedArgs.colour"]);
   }
@@ -150,13 +149,8 @@ Deno.test("a PUT keeps omitted members, and null removes them", async () => {
   const email = `${crypto.randomUUID()}@example.test`;
   const user = { ...person, email, password: BCRYPT, isPasswordEncrypted: true };
   const zone = { timeZoneId: "Europe/Lisbon" };
-  const job = {
-    cronExpression: "0 3 * * *",
-    queue: "slow",
-    ...zone,
-    serializedArgs: '{"a":1}',
-    argsTypeName: "A",
-  };
+  const args = { serializedArgs: '{"a":1}', argsTypeName: "A" };
+  const job = { cronExpression: "0 3 * * *", queue: "slow", ...zone, ...args };
   const noJob = { queue: "default", timeZoneId: "UTC", serializedArgs: "{}", argsTypeName: null };
   const text = { textBodyTemplate: "t" };
   const texts = { name: "n", subjectTemplate: "s", htmlBodyTemplate: "h" };
@@ -166,12 +160,8 @@ Deno.test("a PUT keeps omitted members, and null removes them", async () => {
   const named = { name: "Put rule", description: "d" };
   const described = { description: "d" };
   const none = { description: null };
-  const hook = {
-    url: "https://b.example.test/",
-    eventTypes: ["user.created"],
-    isActive: false,
-    ...described,
-  };
+  const url = "https://b.example.test/";
+  const hook = { url, eventTypes: ["user.created"], isActive: false, ...described };
   const delivery = { method: 2, recipients: ["a@example.test"] };
   const report = { templateId: "users", name: "n", format: 3, delivery, cronExpression: "0 3 * * *" };
   const schedule = { name: "n", ...described, cronExpression: "0 4 * * *", ...zone, format: 1 };
@@ -246,16 +236,7 @@ Deno.test("names are stored in NFC, need a visible character and have no control
   assert.ok(named.length >= 15, `${named.length} names`);
 });
 
-const TEXTS = new Set([
-  "description",
-  "reason",
-  "label",
-  "title",
-  "subject",
-  "htmlBody",
-  "textBody",
-  "footer",
-]);
+const TEXTS = new Set("description reason label title subject htmlBody textBody footer".split(" "));
 
 /** The reason of a suppression is one of a few. */
 const WITHOUT_TEXTS = new Set(["addNotificationSuppression"]);
@@ -268,8 +249,7 @@ Deno.test("free texts are stored in NFC, on every route", () => {
 
 Deno.test("a JSON body null counts as missing where the body is optional", async () => {
   const actor = await t.actor({ permissions: [] });
-  const purged = await actor.post("/api/v1/dead-letter-jobs/purge", "null");
-  assert.deepEqual([purged.status, purged.body], [200, { purged: 0 }]);
+  await accepted(actor.post("/api/v1/dead-letter-jobs/purge", "null"), 200);
   assert.equal((await actor.post("/api/v1/dead-letter-jobs/purge", "[]")).status, 400);
   assert.equal((await actor.post("/api/v1/jobs", "null")).status, 400);
 });

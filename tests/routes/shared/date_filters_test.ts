@@ -20,9 +20,10 @@ interface DatedList {
 const file = { profile: "document", fileName: "a.txt", contentType: "text/plain", sizeBytes: 1 };
 const recipients = [{ address: "ann@example.test" }];
 const message = { channel: "Email", recipients, subject: "A", textBody: "B" };
-const send: Omit<DatedList, "time"> = {
+const sent: DatedList = {
   permissions: ["send:notifications"],
   make: (actor) => made(actor, "/notifications/send", message),
+  time: "createdAt",
 };
 const LISTS: Record<string, DatedList> = {
   "/api/v1/audit-log": {
@@ -35,8 +36,8 @@ const LISTS: Record<string, DatedList> = {
     make: (actor) => made(actor, "/files", file),
     time: "createdAt",
   },
-  "/api/v1/notifications": { ...send, time: "createdAt" },
-  "/api/v1/notifications/stats": { ...send, time: "createdAt" },
+  "/api/v1/notifications": sent,
+  "/api/v1/notifications/stats": sent,
   "/api/v1/reports/history": {
     permissions: ["read:users"],
     make: ({ tenantId }) =>

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { accepted } from "../../support/outcomes.ts";
-import { setup } from "../../support/setup.ts";
+import { setupFile } from "../../support/setup.ts";
 import { sendRaw } from "./raw_http.ts";
 
-const t = await setup({ JOB_CONCURRENCY: "0" });
-Deno.test.afterAll(() => t.stop());
+const t = await setupFile({ JOB_CONCURRENCY: "0" });
 
 /** Sends a request head unchanged and reads the whole answer. */
 const raw = (head: string): Promise<string> => sendRaw(t, `${head}\r\nconnection: close\r\n\r\n`);

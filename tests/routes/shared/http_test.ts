@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { refused } from "../../support/answers.ts";
 import { inOneInstance } from "../../support/in_one_instance.ts";
 import { setup } from "../../support/setup.ts";
 import { connectTo, sendRaw } from "./raw_http.ts";
@@ -60,8 +61,7 @@ Deno.test("HEAD answers like GET, without the body", async () => {
   assert.notEqual(head.headers.get("content-length"), "0", "the length is not that of the missing body");
   assert.equal((await t.nobody.send("HEAD", "/api/v1/nothing")).status, 404);
   const wrong = await t.nobody.send("HEAD", "/auth/login");
-  assert.equal(wrong.status, 405);
-  assert.equal(wrong.headers.get("allow"), "POST");
+  assert.deepEqual([wrong.status, wrong.headers.get("allow")], [405, "POST"]);
   const events = `/api/v1/user-notifications/stream?userId=${t.systemAdmin.userId}`;
   const stream = await t.systemAdmin.send("HEAD", events);
   assert.deepEqual([stream.status, stream.headers.get("content-type")], [200, "text/event-stream"]);
@@ -69,8 +69,7 @@ Deno.test("HEAD answers like GET, without the body", async () => {
 
 Deno.test("another method is rejected with the allowed ones", async () => {
   const { status, headers } = await t.nobody.send("PATCH", "/api/v1/users");
-  assert.equal(status, 405);
-  assert.equal(headers.get("allow"), "GET, HEAD, POST");
+  assert.deepEqual([status, headers.get("allow")], [405, "GET, HEAD, POST"]);
   const options = await t.nobody.send("OPTIONS", "/api/v1/users", undefined, {
     origin: "https://app.example.test",
     "access-control-request-method": "POST",
@@ -124,16 +123,10 @@ Deno.test("a body of another type, charset or encoding is rejected", async () =>
   for (const contentType of types) {
     assert.equal((await login({ "content-type": contentType })).status, 401, contentType);
   }
-  const others = [
-    "application/json; charset=utf-16",
-    "application/json;a=b;charset=iso-8859-1",
-    "text/plain",
-  ];
-  for (const contentType of others) {
-    const { status, body } = await login({ "content-type": contentType });
-    assert.equal(status, 415, contentType);
-    if (contentType !== "text/plain") assert.match(body.detail, /charset/);
+  for (const contentType of ["application/json; charset=utf-16", "application/json;a=b;charset=iso-8859-1"]) {
+    refused(await login({ "content-type": contentType }), 415, "UNSUPPORTED_MEDIA_TYPE", /charset/);
   }
+  refused(await login({ "content-type": "text/plain" }), 415, "UNSUPPORTED_MEDIA_TYPE");
   const coded = await login({ "content-encoding": "gzip" });
   assert.equal(coded.status, 415);
   assert.equal(coded.headers.get("accept-encoding"), "identity");

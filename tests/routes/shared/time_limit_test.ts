@@ -11,10 +11,8 @@ Deno.test("a request that exceeds its time limit is answered 503, and its work i
     throw new Error("nobody hears of it");
   }, { config: { REQUEST_TIMEOUT_SECONDS: 0.1 } });
   const response = await handle(new Request("http://x/work"), null);
-  assert.equal(response.status, 503);
-  assert.equal(response.headers.get("retry-after"), "5");
-  const body = await response.json();
-  assert.equal(body.code, "REQUEST_TIMED_OUT_UNAVAILABLE");
+  assert.deepEqual([response.status, response.headers.get("retry-after")], [503, "5"]);
+  assert.equal((await response.json()).code, "REQUEST_TIMED_OUT_UNAVAILABLE");
   assert.equal((told as { code: string }).code, "REQUEST_TIMED_OUT_UNAVAILABLE");
   stopping.abort();
 });

@@ -7,6 +7,7 @@ import { type Actor, setupShared } from "../../support/setup.ts";
 import { insertLink } from "../access/users.ts";
 import { tokenOf, withJobs } from "../auth/mails.ts";
 import { racing } from "../auth/people.ts";
+import { enqueueJob } from "../jobs/job_calls.ts";
 import { until } from "../../support/until.ts";
 import {
   CLERK,
@@ -24,6 +25,8 @@ import {
 const t = await setupShared();
 const { sql } = t.steward.platform;
 
+const GONE = "404 USER_NOT_FOUND";
+const ENDED = "401 SESSION_INVALIDATED";
 const newMark = () => crypto.randomUUID().slice(0, 8);
 
 interface Person {
@@ -37,7 +40,7 @@ interface Person {
 
 /** Creates a user with values that occur nowhere else. */
 async function person(by: Actor): Promise<Person> {
-  const mark = crypto.randomUUID().slice(0, 8);
+  const mark = newMark();
   const profile = {
     email: `Quill.${mark}@personal.example`,
     firstName: `Quillonia${mark}`,
@@ -65,7 +68,6 @@ Deno.test("after an erasure, no text column of any table has the person's values
   await t.nobody.put("/api/v1/auth/me", { lastName: `${him.lastName}Older` }, mine);
   await t.nobody.put("/api/v1/auth/me", { lastName: him.lastName }, mine);
   await t.nobody.post("/api/v1/auth/forgot-password", { email: him.email });
-  const { sql } = t.steward.platform;
   await sql`insert into registration_settings (tenant_id, mode, domains) values (${clerk.tenantId}, 'open', '{}')`;
   await accepted(t.nobody.post("/api/v1/auth/register", { tenantId: clerk.tenantId, email: him.email }));
   const newEmail = `wanted.${him.id}@personal.example`; // never confirmed
@@ -86,12 +88,8 @@ Deno.test("after an erasure, no text column of any table has the person's values
   await sendMail(clerk, [him.id], { channel: "InApp", textBody: body });
   const suppression = { channel: "Email", address: him.email, detail: body };
   await clerk.post("/api/v1/notification-suppressions", suppression);
-  const echo = await clerk.post("/api/v1/jobs", {
-    jobTypeName: "steward.echo",
-    serializedArgs: JSON.stringify({ to: him.email, tel: him.phoneNumber }),
-    uniqueKey: him.email,
-  });
-  await t.settled(echo.body.id);
+  const args = { to: him.email, tel: him.phoneNumber };
+  await t.settled(await enqueueJob(clerk, "steward.echo", args, { uniqueKey: him.email }));
   const daily = { cronExpression: "0 4 * * *" };
   const recurring = { jobId: "daily", jobTypeName: "steward.echo", ...daily };
   await clerk.post("/api/v1/recurring-jobs", { ...recurring, serializedArgs: JSON.stringify([him.email]) });
@@ -149,25 +147,15 @@ Deno.test("what a request stores about a person whom an erasure overtakes is ref
   const { tenantId } = clerk;
   const permissions = ["read:users", "act-as:users", "manage:api-keys"];
   const { userId: other } = await t.actor({ tenantId: tenantId ?? "" });
-  const requests: [request: (him: Actor) => Promise<HttpAnswer>, refusal: string][] = [
-    [
-      (him) => him.post(`/api/v1/user-notifications/devices?userId=${him.userId}`, { token: newMark() }),
-      "404 USER_NOT_FOUND",
-    ],
-    [
-      (him) => him.put(`/api/v1/user-notifications/preferences?userId=${him.userId}`, { timeZoneId: "UTC" }),
-      "404 USER_NOT_FOUND",
-    ],
-    [
-      (him) => him.post("/api/v1/api-keys", { name: "his", permissions: ["read:users"] }),
-      "401 SESSION_INVALIDATED",
-    ],
-    [
-      (him) => him.post(`/api/v1/users/${other}/act-as`, { reason: "his", minutes: 5 }),
-      "401 SESSION_INVALIDATED",
-    ],
+  const own = "/api/v1/user-notifications";
+  const requests: [refusal: string, request: (him: Actor) => Promise<HttpAnswer>][] = [
+    [GONE, (him) => him.post(`${own}/devices?userId=${him.userId}`, { token: newMark() })],
+    [GONE, (him) => him.put(`${own}/preferences?userId=${him.userId}`, { timeZoneId: "UTC" })],
+    [ENDED, (him) => him.post("/api/v1/api-keys", { name: "his", permissions: ["read:users"] })],
+    [ENDED, (him) => him.post(`/api/v1/users/${other}/act-as`, { reason: "his", minutes: 5 })],
+    [ENDED, (him) => him.post("/api/v1/auth/me/export")],
   ];
-  for (const [request, refusal] of requests) {
+  for (const [refusal, request] of requests) {
     const him = await t.actor({ tenantId: tenantId ?? "", permissions });
     const path = `/api/v1/users/${him.userId}/erase`;
     const asked = () => clerk.post(path, { reason: "asked" });
@@ -177,6 +165,8 @@ Deno.test("what a request stores about a person whom an erasure overtakes is ref
     const token = await t.steward.platform.unsubscribeTokens.sign(claim, new Date());
     await accepted(t.nobody.post(`/api/v1/notifications/unsubscribe?token=${token}`));
     assert.deepEqual(await tablesWith(sql, ["user_id"], him.userId), ["data_requests", "user_tenants"]);
+    const kinds = await sql`select kind from data_requests where user_id = ${him.userId}`;
+    assert.deepEqual(pluck([...kinds], "kind"), ["UserErasure"]);
   }
 });
 
@@ -188,14 +178,13 @@ Deno.test("the address goes from reasons, and longer addresses of others stay", 
   const textBody = `Ask ${email}. Not ${others.join(", not ")}.`;
   const sent = await sendMail(clerk, others.slice(0, 1), { textBody });
   const lines = ["To", email, others[0], email].join("\n");
-  const serializedArgs = JSON.stringify([lines]);
-  const job = await clerk.post("/api/v1/jobs", { jobTypeName: "steward.echo", serializedArgs });
-  await t.settled(job.body.id);
+  const job = await enqueueJob(clerk, "steward.echo", [lines]);
+  await t.settled(job);
   await accepted(clerk.delete(`/api/v1/users/${user}`)); // a deleted user can be erased too
   await erase(clerk, user, `${email} wrote to us`);
   const [left] =
     await sql`select serialized_args, text_body, reason from jobs j, notifications n, data_requests r
-    where j.id = ${job.body.id} and n.id = ${sent} and r.user_id = ${user}`;
+    where j.id = ${job} and n.id = ${sent} and r.user_id = ${user}`;
   assert.deepEqual({ ...left }, {
     serializedArgs: JSON.stringify([lines.replaceAll(/^rita.*example$/gm, "erased@erased.invalid")]),
     textBody: `Ask erased@erased.invalid. Not ${others.join(", not ")}.`,
@@ -258,16 +247,10 @@ Deno.test("who gets the address of an erased user keeps the account, invitation 
   const clerk = await t.actor({ permissions: [...CLERK, "create:roles"] });
   const [{ id, email }, { email: invited, id: left }] = [await person(clerk), await person(clerk)];
   const role = await accepted(clerk.post("/api/v1/roles", { name: "Guest" }), 201);
-  const later = { scheduledAt: "2099-01-01T00:00:00Z" };
   const schedule = async (address: string) => {
-    const notification = {
-      channel: "Email",
-      recipients: [{ address }],
-      subject: "To",
-      textBody: `To ${address}`,
-    };
-    return (await accepted(clerk.post("/api/v1/notifications/schedule", { notification, ...later })))
-      .notificationId;
+    const mail = { channel: "Email", recipients: [{ address }], subject: "To", textBody: `To ${address}` };
+    const body = { notification: mail, scheduledAt: "2099-01-01T00:00:00Z" };
+    return (await accepted(clerk.post("/api/v1/notifications/schedule", body))).notificationId;
   };
   const earlier = await schedule(email);
   const gate = Promise.withResolvers<void>();
@@ -361,14 +344,9 @@ Deno.test("a mail that is being sent when its recipient is erased stores neither
     },
   };
   using _ = t.replace((p) => p, { mail: [slow] });
-  const template = {
-    templateSlug: slug,
-    templateData: { name: her.firstName },
-    textBody: null,
-    subject: null,
-  };
+  const template = { templateSlug: slug, templateData: { name: her.firstName } };
   const ids = [
-    await sendMail(clerk, [her.email], template),
+    await sendMail(clerk, [her.email], { ...template, textBody: null, subject: null }),
     await sendMail(clerk, [her.email, other], { textBody: "To both" }),
   ];
   const messages = () =>

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
+import { inflateRawSync } from "node:zlib";
 import { hashPassword } from "../../../infra/passwords.ts";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { accepted } from "../../support/outcomes.ts";
 import type { Actor, TestService } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
-import { unzipped } from "./zip.ts";
 
 /** Permissions of someone who works with everything that may contain data of a user. */
 export const CLERK = [
@@ -27,10 +27,8 @@ export async function ended(by: Actor, statusUrl: string) {
 
 /** Makes a request that must be accepted, and waits for its end. */
 export async function done(by: Actor, path: string, body: unknown = undefined) {
-  const answer = await by.post(path, body);
-  assert.equal(answer.status, 202, JSON.stringify(answer.body));
-  assert.equal(answer.headers.get("location"), answer.body.statusUrl);
-  return await ended(by, answer.body.statusUrl);
+  const { statusUrl } = await accepted(by.post(path, body), 202);
+  return await ended(by, statusUrl);
 }
 
 /** Every column of every table that can contain text. */
@@ -94,4 +92,28 @@ export async function tablesWith(sql: Sql, columns: string[], id: string): Promi
   );
   const tables = await sql.unsafe<{ name: string }[]>(looks.join(" union "), [id]);
   return tables.map(({ name }) => name).sort();
+}
+
+const CENTRAL = 0x02014b50;
+const END = 0x06054b50;
+
+/** The files of a ZIP archive as text, by path, read from its central directory. */
+function unzipped(archive: Buffer): Record<string, string> {
+  let end = archive.length - 22;
+  while (archive.readUInt32LE(end) !== END) end--;
+  const files: Record<string, string> = {};
+  let at = archive.readUInt32LE(end + 16);
+  for (let i = archive.readUInt16LE(end + 10); i > 0; i--) {
+    if (archive.readUInt32LE(at) !== CENTRAL) {
+      throw new Error("the central directory of the archive is broken");
+    }
+    const [size, nameLength] = [archive.readUInt32LE(at + 20), archive.readUInt16LE(at + 28)];
+    const [extra, comment] = [archive.readUInt16LE(at + 30), archive.readUInt16LE(at + 32)];
+    const local = archive.readUInt32LE(at + 42);
+    const path = archive.subarray(at + 46, at + 46 + nameLength).toString();
+    const start = local + 30 + archive.readUInt16LE(local + 26) + archive.readUInt16LE(local + 28);
+    files[path] = inflateRawSync(archive.subarray(start, start + size)).toString();
+    at += 46 + nameLength + extra + comment;
+  }
+  return files;
 }

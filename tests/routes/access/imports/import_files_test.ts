@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { has, pluck } from "../../../support/answers.ts";
+import { accepted } from "../../../support/outcomes.ts";
 import { setupShared } from "../../../support/setup.ts";
 import { until } from "../../../support/until.ts";
 import { refused } from "../answers.ts";
 import { insertRole, newEmail } from "../users.ts";
 import { BCRYPT, HASHES } from "./hashes.ts";
-import { counts, type Imported, IMPORTER, Importing } from "./importing.ts";
+import { type Imported, IMPORTER, Importing } from "./importing.ts";
 
 const t = await setupShared();
 const { sql } = t.steward.platform;
@@ -79,12 +80,11 @@ async function toldOf(done: Imported): Promise<string> {
     () => importer.get(`${path}/preview`),
     ({ body }) => body.isComplete || done.resultFileId === null,
   );
-  assert.equal(preview.status, 200, JSON.stringify(preview.body));
   const rows =
     await sql`select a::text, v::text from audit_log a left join audit_values v on v.audit_id = a.id
     where a.target_id = ${done.id}`;
   const result = done.resultFileId === null ? "" : await importing.resultText(importer, done.resultFileId);
-  return JSON.stringify([(await importer.get(path)).body, preview.body, rows]) + result;
+  return JSON.stringify([(await importer.get(path)).body, await accepted(preview, 200), rows]) + result;
 }
 
 function requireNoHash(told: string): void {
@@ -108,7 +108,7 @@ Deno.test("hashes in other columns fail their rows and are masked in results and
     ...[BCRYPT, HASHES[1]].map((externalId) => of("externalId", externalId)),
   ];
   const done = await importing.run(importer, JSON.stringify(rows), { contentType: "text/plain" });
-  assert.deepEqual(counts(done), { created: 0, updated: 0, unchanged: 0, failed: rows.length });
+  has(done, { created: 0, updated: 0, unchanged: 0, failed: rows.length });
   const told = await toldOf(done);
   requireNoHash(told);
   assert.match(told, /•••/);
@@ -130,10 +130,8 @@ async function roleIdsOf(email: string): Promise<string[]> {
     join users u on u.id = r.user_id where u.email = ${email}`;
   return roles.map(({ roleId }) => roleId);
 }
-const rename = async (tenantId: string, name: string) => {
-  const { status, body } = await t.systemAdmin.put(`/api/v1/tenants/${tenantId}`, { name });
-  assert.equal(status, 200, JSON.stringify(body));
-};
+const rename = (tenantId: string, name: string) =>
+  accepted(t.systemAdmin.put(`/api/v1/tenants/${tenantId}`, { name }));
 
 Deno.test("a text that is an id finds no tenant and no role by its name; other names are found whatever makes their lower case", async () => {
   const [victim, named, tag] = [await t.tenant(), crypto.randomUUID(), crypto.randomUUID().slice(0, 8)];

@@ -1,6 +1,7 @@
 // Helpers of the import tests: a file in the registry, and an import that has finished.
 import assert from "node:assert/strict";
 import { readCsv } from "../../../../domain/access/permissions/csv.ts";
+import { accepted } from "../../../support/outcomes.ts";
 import type { Actor, TestService } from "../../../support/setup.ts";
 import { until } from "../../../support/until.ts";
 import { Uploading } from "../../files/uploading.ts";
@@ -55,10 +56,8 @@ export class Importing {
     { dryRun = false, admin = false }: { dryRun?: boolean; admin?: boolean } = {},
   ): Promise<Imported> {
     const path = admin ? "/api/v1/admin/users/imports" : "/api/v1/users/imports";
-    const { status, body, headers } = await actor.post(path, { fileId, dryRun });
-    assert.equal(status, 202, JSON.stringify(body));
-    assert.equal(headers.get("location"), `${path}/${body.importId}`);
-    return await this.finished(actor, `${path}/${body.importId}`);
+    const { importId } = await accepted(actor.post(path, { fileId, dryRun }), 202);
+    return await this.finished(actor, `${path}/${importId}`);
   }
 
   async finished(actor: Actor, path: string): Promise<Imported> {
@@ -85,11 +84,3 @@ export class Importing {
     return new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
   }
 }
-
-/** The counts of an import. */
-export const counts = ({ created, updated, unchanged, failed }: Imported) => ({
-  created,
-  updated,
-  unchanged,
-  failed,
-});
