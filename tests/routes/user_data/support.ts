@@ -3,6 +3,7 @@ import { Buffer } from "node:buffer";
 import { inflateRawSync } from "node:zlib";
 import { hashPassword } from "../../../infra/passwords.ts";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
+import { pluck } from "../../support/answers.ts";
 import { accepted } from "../../support/outcomes.ts";
 import type { Actor, TestService } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
@@ -41,14 +42,27 @@ export async function textColumns(sql: Sql): Promise<{ table: string; column: st
     order by 1, 2`;
 }
 
-/** The columns in which one of the texts occurs, in any letter case. */
+/**
+ * The columns in which one of the texts occurs, in any letter case. Whole rows are searched first, because a search of each
+ * column takes seconds. @param texts without quotation marks and backslashes, which the text of a row doubles
+ */
 export async function columnsWith(sql: Sql, texts: string[]): Promise<string[]> {
-  const looks = (await textColumns(sql)).map(({ table, column }) =>
-    `select '${table}.${column}: ' || t as place from "${table}" join unnest($1::text[]) t
-      on strpos(lower("${column}"::text), lower(t)) > 0 group by t`
+  const columns = await textColumns(sql);
+  const hits = (value: string) => `strpos(lower(${value}::text), lower(t)) > 0`;
+  const union = async (looks: string[]) =>
+    looks.length === 0 ? [] : pluck(await sql.unsafe(looks.join(" union all "), [texts]), "found");
+  const tables = await union(
+    [...new Set(columns.map(({ table }) => table))].map((table) =>
+      `select '${table}' as found where exists (select from "${table}" r, unnest($1::text[]) t where ${
+        hits("r")
+      })`
+    ),
   );
-  return (await sql.unsafe<{ place: string }[]>(looks.join(" union all "), [texts])).map(({ place }) =>
-    place
+  return await union(
+    columns.filter(({ table }) => tables.includes(table)).map(({ table, column }) =>
+      `select distinct '${table}.${column}: ' || t as found from "${table}", unnest($1::text[]) t
+        where ${hits(`"${column}"`)}`
+    ),
   );
 }
 
