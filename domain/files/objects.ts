@@ -12,14 +12,24 @@ const RETRY_MS = 5 * 60_000;
 interface NewObject {
   key: string;
   fileId: string;
-  /** The time at which the object is deleted, unless this is cleared before; absent: it is kept. */
-  deleteAt?: Date;
+  /** The object may be written until then, and is deleted then unless `endWrite` keeps it. Absent: it exists and is kept. */
+  writableUntil?: Date;
 }
 
 /** Registers a key before an object is written under it, so that no object exists without a row. */
 export async function registerObject(q: Sql, o: NewObject): Promise<void> {
-  await q`insert into file_objects (key, file_id, delete_at)
-    values (${o.key}, ${o.fileId}, ${o.deleteAt ?? null})`;
+  const until = o.writableUntil ?? null;
+  await q`insert into file_objects (key, file_id, writable_until, delete_at)
+    values (${o.key}, ${o.fileId}, ${until}, ${until})`;
+}
+
+/**
+ * Records that nothing more is written under a registered key. Before, a deletion of the file's objects is done again at
+ * `writableUntil`, because the object may have been written in between.
+ * @param deleteAt when the object is deleted; null: it is kept
+ */
+export async function endWrite(tx: Tx, key: string, deleteAt: Date | null): Promise<void> {
+  await tx`update file_objects set writable_until = null, delete_at = ${deleteAt} where key = ${key}`;
 }
 
 /** The multipart upload started under a key; null if no upload was started. */
@@ -89,7 +99,8 @@ async function deleteObject(p: Storage, { key, writableUntil, uploadId }: DueObj
     return;
   }
   if (writableUntil !== null && writableUntil > now) {
-    await p.sql`update file_objects set delete_at = writable_until where key = ${key}`;
+    // null: the write has ended in the meantime
+    await p.sql`update file_objects set delete_at = coalesce(writable_until, ${now}) where key = ${key}`;
   } else {
     await p.sql`delete from file_objects where key = ${key}`;
   }

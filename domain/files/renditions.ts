@@ -13,8 +13,8 @@ import { invalid, type Problem, problem } from "../problems/problem.ts";
 import { enumName, orUndefined, time } from "../shared/shapes.ts";
 import { profilesOf, type RenditionSize } from "./profiles.ts";
 import { contentKey, type DownloadUrl } from "./download.ts";
-import type { FileRow } from "./file.ts";
-import { discardObject, newFinalKey, registerObject } from "./objects.ts";
+import { type FileRow, lockFile } from "./file.ts";
+import { endWrite, newFinalKey, registerObject } from "./objects.ts";
 import type { FilePlatform } from "./platform.ts";
 
 /** The address of a picture stays the same for a day, so that browsers keep the picture; it is valid for one more. */
@@ -72,6 +72,7 @@ export async function makeRendition(
   const name = requireListed(p, file, wanted);
   requirePictured(file);
   return await transact(p.sql, async (tx) => {
+    contentKey(await lockFile(tx, file.id)); // a purge at the same time would leave a picture behind
     const [row] = await tx<Rendition[]>`
       insert into file_renditions (file_id, name, content_type) values (${file.id}, ${name}, ${`image/${wanted.format}`})
       on conflict (file_id, name) do update set name = excluded.name returning ${columns(tx)}`;
@@ -201,7 +202,8 @@ async function store(
 ): Promise<void> {
   const key = newFinalKey();
   const { bytes, width, height } = picture;
-  await registerObject(p.sql, { key, fileId, deleteAt: new Date(p.clock.now().getTime() + ORPHAN_MS) });
+  const writableUntil = new Date(p.clock.now().getTime() + ORPHAN_MS);
+  await registerObject(p.sql, { key, fileId, writableUntil });
   await p.objects.write(key, new Blob([bytes]).stream(), { contentType: "application/octet-stream" });
   await transact(p.sql, async (tx) => {
     const [available] = await tx`select from files where id = ${fileId} and status = 'Available' for share`;
@@ -209,7 +211,6 @@ async function store(
       update file_renditions set status = 'Ready', object_key = ${key}, width = ${width}, height = ${height},
         size_bytes = ${bytes.length}, settled_at = now()
       where file_id = ${fileId} and name = ${name} and status = 'Pending'`;
-    if (kept?.count === 1) await tx`update file_objects set delete_at = null where key = ${key}`;
-    else await discardObject(tx, key, p.clock.now());
+    await endWrite(tx, key, kept?.count === 1 ? null : p.clock.now());
   });
 }

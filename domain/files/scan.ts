@@ -13,7 +13,7 @@ import type { Platform } from "../shared/platform.ts";
 import { profilesOf, typeAllowed } from "./profiles.ts";
 import { ContentUnreadable, scanContent } from "./scan_content.ts";
 import type { FileRow, FileStatus } from "./file.ts";
-import { deleteDiscarded, discardObject, newFinalKey, registerObject } from "./objects.ts";
+import { deleteDiscarded, discardObject, endWrite, newFinalKey, registerObject } from "./objects.ts";
 import { failScan, recordFailedAttempt, settleScan } from "./verdict.ts";
 import { transact } from "../../infra/postgres/postgres.ts";
 
@@ -146,15 +146,15 @@ const MARGIN_MS = 5 * 60_000;
 async function ensureFinalCopy(p: Platform, file: FileRow): Promise<string | null> {
   if (file.finalKey !== null) return file.finalKey;
   const key = newFinalKey();
-  const deleteAt = new Date(p.clock.now().getTime() + ORPHAN_COPY_MS);
-  await registerObject(p.sql, { key, fileId: file.id, deleteAt });
+  const writableUntil = new Date(p.clock.now().getTime() + ORPHAN_COPY_MS);
+  await registerObject(p.sql, { key, fileId: file.id, writableUntil });
   try {
     const copied = await p.objects.copy(file.stagingKey, key, { ifEtag: file.stagedEtag ?? "" });
     if (copied.sizeBytes !== file.sizeBytes) throw new ContentUnreadable("the copy has another size");
     if (await claimFinalKey(p, file, key, copied.etag)) return key;
   } catch (error) {
     if (!(error instanceof ObjectNotFound || error instanceof ObjectChanged)) throw error;
-    await transact(p.sql, (tx) => discardObject(tx, key, p.clock.now())); // nothing was copied there
+    await transact(p.sql, (tx) => endWrite(tx, key, p.clock.now())); // nothing was copied there
     // The staging object may be gone because another attempt has finished its copy.
     const current = await readFinalKey(p, file.id);
     if (current === undefined) throw error;
@@ -170,14 +170,15 @@ async function claimFinalKey(p: Platform, file: FileRow, key: string, etag: stri
     const claimed = await tx`update files set final_key = ${key}, final_etag = ${etag}, version = version + 1
       where id = ${file.id} and status = 'Scanning' and final_key is null`;
     if (claimed.count === 0) {
-      await discardObject(tx, key, now);
+      await endWrite(tx, key, now);
       return false;
     }
-    const updated = await tx`update file_objects set delete_at = null
-      where key = ${key} and delete_at > ${new Date(now.getTime() + MARGIN_MS)}`;
-    if (updated.count === 0) {
+    const kept = await tx`select from file_objects
+      where key = ${key} and delete_at > ${new Date(now.getTime() + MARGIN_MS)} for update`;
+    if (kept.count === 0) {
       throw new ContentUnreadable("the copy took too long and is already due for deletion");
     }
+    await endWrite(tx, key, null);
     await discardObject(tx, file.stagingKey, now);
     return true;
   });

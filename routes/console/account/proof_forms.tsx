@@ -1,11 +1,13 @@
+import { z } from "zod";
 import type { Child } from "hono/jsx";
 import type { PasskeyInput } from "../../auth/factors.ts";
+import { parse } from "../../shared/call.ts";
 import { CsrfField, FormRefusal, TextField } from "../components/forms.tsx";
 import { Icon } from "../components/icons.tsx";
 import { Refusal } from "../shared/api.ts";
 import type { Locale } from "../shared/languages.ts";
-import { type ConsolePage, field, optionalField, type View, type Visit } from "../shared/page.ts";
-import { consoleAddress } from "../shared/request_security.ts";
+import { type ConsolePage, field, jsonIn, optionalField, type View, type Visit } from "../shared/page.ts";
+import { consoleAddress, storableForm } from "../shared/request_security.ts";
 import { accountTexts, factorTexts } from "./texts.ts";
 
 /** Path of the page. console.tsx handles its form, because it continues with any other page. */
@@ -31,10 +33,13 @@ export const interruptedBy = (form: FormData): Interrupted => ({
   form: String(form.get("interrupted") ?? ""),
 });
 
+const SentFields = z.array(z.tuple([z.string(), z.string()]));
+
+/** The form that was interrupted. @throws VALIDATION_ERROR if its text is malformed */
 export function resumedForm({ form }: Interrupted): FormData {
   const data = new FormData();
-  for (const [name, value] of JSON.parse(form)) data.append(String(name), String(value));
-  return data;
+  for (const [name, value] of parse(SentFields, jsonIn(form))) data.append(name, value);
+  return storableForm(data);
 }
 
 /** The page itself, for viewers whose session lacks a required second factor. */

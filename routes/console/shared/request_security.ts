@@ -74,15 +74,19 @@ export async function readForm(
   const call = new Call(request, "", ip, limits);
   try {
     const bytes = await call.bytes();
-    const form = await new Response(bytes, { headers: { "content-type": type } }).formData();
-    for (const [name, value] of form) requireStorableText([name, value], name);
-    return form;
+    return storableForm(await new Response(bytes, { headers: { "content-type": type } }).formData());
   } catch (error) {
     if (error instanceof Problem) throw error;
     throw problem("VALIDATION_ERROR", `The form is malformed: ${(error as Error).message}`);
   } finally {
     call.releaseBody();
   }
+}
+
+/** The form, if the database can store its texts. @throws VALIDATION_ERROR */
+export function storableForm(form: FormData): FormData {
+  for (const [name, value] of form) requireStorableText([name, value], name);
+  return form;
 }
 
 /** The address from which the OpenID provider sends users to the sign-in and to which it expects them back; relative to the console. */

@@ -104,6 +104,20 @@ for (const [where, change] of Object.entries(KILLED)) {
   });
 }
 
+Deno.test("a copy that ends after another attempt's verdict is deleted", async () => {
+  const id = await upload({ bytes: eicar() });
+  let copyKey = "";
+  const copy: ObjectStore["copy"] = async (from, to, o) => {
+    copyKey = to;
+    const content = await new Response(await p.objects.read(from)).bytes();
+    assert.equal(await attempt(id), "Infected");
+    return await p.objects.write(to, new Blob([content]).stream(), { contentType: "text/plain", ...o });
+  };
+  assert.equal(await attempt(id, { objects: storeWith({ copy }) }), "Infected");
+  assert.equal(await p.objects.head(copyKey), null);
+  assert.deepEqual(await finalKeys(id), []);
+});
+
 Deno.test("bytes changed between confirmation and copy are never accepted; the file ends Failed", async () => {
   const reservation = await files.upload(actor, { bytes: utf8("good") });
   assert.equal(await files.put(reservation, utf8("evil")), 200);

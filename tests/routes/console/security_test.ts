@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { has } from "../../support/answers.ts";
 import { setupShared } from "../../support/setup.ts";
 import { ageSignIns, appUser, TestApp } from "../auth/factors.ts";
 import { clock, PASSWORD, person } from "../auth/people.ts";
@@ -60,6 +61,15 @@ Deno.test("a step-up continues what it interrupted", async () => {
   await browser.press("Confirm", { "Current password": PASSWORD, [CODE]: user.app.code(1) });
   assert.equal(browser.page.heading, "Your account");
   assert.equal((await sql`select from email_changes where user_id = ${user.id}`).length, 1);
+});
+
+Deno.test("a step-up that continues no form of the console is refused", async () => {
+  const { email } = await person(t);
+  const browser = await signedIn(email, "account");
+  for (const interrupted of ["[", "5", "[5]", '[["name","a\\u0000b"],["list","users"]]']) {
+    const form = { password: PASSWORD, to: "lists/filters", interrupted };
+    has(await browser.submit("step-up", form), { status: 303, location: "/console/account" }, interrupted);
+  }
 });
 
 Deno.test("a session that lacks a required factor is led to adding one, and is full afterwards", async () => {

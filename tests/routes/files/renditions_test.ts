@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
 import PDFDocument from "pdfkit";
 import sharp from "sharp";
+import { transact } from "../../../infra/postgres/postgres.ts";
 import { has, invalid } from "../../support/answers.ts";
 import { pngImage } from "../../support/images.ts";
+import { countLockWaits } from "../../support/lock_waits.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { png, utf8 } from "../../support/samples.ts";
 import { setupShared } from "../../support/setup.ts";
@@ -118,6 +120,44 @@ Deno.test("a picture goes with its file", async () => {
   await accepted(actor.post(`${file}/purge`, { reason: "no longer needed" }));
   await refused("409 FILE_PURGED_CONFLICT", actor.get(`${path}/thumbnail`), actor.post(path, THUMBNAIL));
   assert.equal((await fetch(url)).status, 404);
+  assert.deepEqual(await accepted(actor.get(path)), []);
+});
+
+Deno.test("a picture whose file is purged while it is stored is deleted", async () => {
+  const path = await upload(image(photo, "image/jpeg"));
+  const fileId = path.split("/")[4] ?? "";
+  const { objects, sql } = t.platform;
+  const write = objects.write.bind(objects);
+  const purged = Promise.withResolvers<string>();
+  using _ = t.replace((p) => p.objects, {
+    write: async (key, ...content) => {
+      const purge = await actor.post(`/api/v1/files/${fileId}/purge`, { reason: "no longer needed" });
+      assert.equal(purge.status, 200);
+      const written = await write(key, ...content);
+      purged.resolve(key);
+      return written;
+    },
+  });
+  await accepted(actor.post(path, THUMBNAIL));
+  const key = await purged.promise;
+  assert.ok(await objects.head(key));
+  const [row] = await sql`select delete_at is not null as is_deleted from file_objects where key = ${key}`;
+  assert.deepEqual(row, { isDeleted: true });
+});
+
+Deno.test("no picture is made of a file that is purged while it is asked for", async () => {
+  const path = await upload(image(photo, "image/jpeg"));
+  const file = path.replace("/renditions", "");
+  const asking = await transact(t.sql, async (tx) => {
+    await tx`select from files where id = ${file.split("/").at(-1) ?? ""} for update`;
+    const purging = actor.post(`${file}/purge`, { reason: "no longer needed" });
+    await until(() => countLockWaits(tx), (waiting) => waiting >= 1);
+    const asked = actor.post(path, THUMBNAIL);
+    await until(() => countLockWaits(tx), (waiting) => waiting >= 2);
+    return [purging, asked] as const;
+  });
+  await accepted(asking[0]);
+  await refused("409 FILE_PURGED_CONFLICT", asking[1]);
   assert.deepEqual(await accepted(actor.get(path)), []);
 });
 
