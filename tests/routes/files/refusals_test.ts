@@ -141,9 +141,3 @@ Deno.test("the scanner's status has engine, signature date and queue length", as
   const back = answering(() => Promise.reject(new ScanUnavailable("away")));
   await refused("503 FILE_SCAN_UNAVAILABLE", status().finally(back));
 });
-
-Deno.test("a system administrator of another tenant has no more access than others", async () => {
-  const admin = await t.actor({ permissions: [...ALL, "admin:system"], tenantId: t.platformTenantId });
-  const id = await files.fileIn("Available", { tenantId });
-  for (const name of Object.keys(ROUTES)) await refused("404 FILE_NOT_FOUND", ask(name, admin, id));
-});
