@@ -87,7 +87,7 @@ Deno.test("only mail of low priority with a category is collected, and only if t
   assert.deepEqual(await outcomes(both), { [ann.email]: "Collected", [bob.email]: "Sent" });
   const cid = await collector({ categories: [without("news", "email")] });
   assert.deepEqual(await run(await queue(low([cid]))), { status: "Cancelled" }, "an opt-out comes first");
-  assert.deepEqual(await digestsOf(cid), []);
+  assert.equal((await digestsOf(cid)).length, 0);
 });
 
 Deno.test("the digest is in the user's language, and a template's unsubscribe link in it is the reader's own", async () => {

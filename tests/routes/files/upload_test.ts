@@ -5,7 +5,7 @@ import { connectObjectStore } from "../../../infra/objectstore/objectstore.ts";
 import { has, pluck } from "../../support/answers.ts";
 import { eicar, noise } from "../../support/content.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
-import { join, pdf, png, utf8, zip } from "../../support/samples.ts";
+import { join, pdf, utf8, zip } from "../../support/samples.ts";
 import { setupShared } from "../../support/setup.ts";
 import { ALL, aPdf, Uploading } from "./uploading.ts";
 
