@@ -2,7 +2,8 @@
 // check is a valid request for the objects of one tenant, the victim's.
 //
 // A new endpoint needs:
-// - its row in `../isolation/`: the request of an outsider, which is also the base here,
+// - what `../isolation/` asks for: the kind of object that its path names, or its body, in the request of an outsider, which is
+//   also the base here,
 // - a line in `asks.ts` if that request is not valid for the owner of the objects,
 // - `deno run -A tests/routes/contract/declared.ts`, which adds it to the stored contract; review the difference. If it is
 //   audited, add ` | audit ` and the action to its line.
