@@ -23,7 +23,7 @@ import { setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
-const { sql } = t.steward.platform;
+const { sql } = t;
 
 const times = () => ({ startedAt: performance.now(), endedAt: performance.now() });
 

@@ -6,7 +6,7 @@ import { until } from "../../support/until.ts";
 
 const ROWS = 600;
 const t = await setupFile({ MAINTENANCE_BATCH: "50", MAINTENANCE_BUDGET_MS: "10" });
-const { sql } = t.steward.platform;
+const { sql } = t;
 const { userId } = t.systemAdmin;
 const operator = await t.actor({ role: "SystemAdmin", global: true });
 

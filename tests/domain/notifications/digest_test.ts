@@ -11,7 +11,7 @@ import { finish } from "../../support/maintenance.ts";
 import { clock, deliveringBy, mailTo, setupWithClock, without } from "./delivering.ts";
 
 const t = await setupWithClock();
-const p = t.steward.platform;
+const p = t.platform;
 const tenantId = await t.tenant();
 const { server, queue, run, read, outcomes, ...delivering } = deliveringBy(t, tenantId);
 const digest = { isEnabled: true, at: "08:00", locale: null };

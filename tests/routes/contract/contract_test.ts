@@ -10,7 +10,7 @@
 // A rule that cannot be derived belongs to the tests of the area.
 import assert from "node:assert/strict";
 import { hasRowForEachRoute } from "../../support/isolation.ts";
-import { setup } from "../../support/setup.ts";
+import { setupFile } from "../../support/setup.ts";
 import { ROWS } from "../isolation/all_rows.ts";
 import { Contract } from "./contract.ts";
 import { declaredContract, storedAudits, storedContract } from "./declared.ts";
@@ -38,11 +38,10 @@ import {
 import { changedTables } from "./state.ts";
 
 // No worker runs jobs, so every change comes from a request.
-const t = await setup({ JOB_CONCURRENCY: "0", LOG_LEVEL: "error" });
-Deno.test.afterAll(() => t.stop());
+const t = await setupFile({ JOB_CONCURRENCY: "0", LOG_LEVEL: "error" });
 const c = await Contract.build(t);
 const holders = await makeHolders(c);
-const { sql } = t.steward.platform;
+const { sql } = t;
 
 /** Fails with all mistakes, and with answers that are not in the API document. */
 function requireNone(mistakes: string[]): void {

@@ -10,7 +10,7 @@ const files = new Uploading(t);
 const actor = await t.actor({ permissions: ALL });
 const tenantId = actor.tenantId ?? "";
 const admin = await t.actor({ permissions: [...ALL, "admin:system"], tenantId });
-const { sql } = t.steward.platform;
+const { sql } = t;
 const now = Math.floor(Date.now() / 1000) * 1000;
 const inDays = (days: number) => new Date(now + days * 86_400_000);
 const iso = (days: number) => inDays(days).toISOString();
@@ -154,7 +154,7 @@ Deno.test("a purge needs a reason that is not of a job, and is recorded with it"
 });
 
 Deno.test("purging destroys the content, and old download URLs stop working", async () => {
-  const { objects } = t.steward.platform;
+  const { objects } = t.platform;
   const id = await files.fileIn("Available", { tenantId });
   await sql`insert into file_objects (key, file_id) values (${`files/${id}`}, ${id})`;
   await objects.write(`files/${id}`, new Blob(["abc"]).stream(), { contentType: "text/plain" });
@@ -278,7 +278,7 @@ Deno.test("only callers with admin:system in the platform tenant release holds a
 Deno.test("an API key of a system administrator in a tenant does not act as one", async () => {
   const maker = await t.actor({ permissions: [...ALL, "manage:api-keys"], tenantId });
   const { userId } = maker;
-  const [role] = await t.steward.platform.sql<{ id: string }[]>`
+  const [role] = await t.sql<{ id: string }[]>`
     select id from roles where tenant_id = ${t.platformTenantId} and name = 'SystemAdmin' and is_system`;
   const link = { tenantId: t.platformTenantId, roleIds: [role?.id], isDefault: false };
   assert.equal((await t.systemAdmin.post(`/api/v1/admin/users/${userId}/tenants`, link)).status, 201);

@@ -13,7 +13,7 @@ const t = await setupShared({}, { inThisProcess: true });
 const files = new Uploading(t);
 const actor = await t.actor({ permissions: ALL });
 const sha256 = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
-const { sql, objects } = t.steward.platform;
+const { sql, objects } = t.platform;
 
 const good = { profile: "document", fileName: "a.pdf", contentType: "application/pdf", sizeBytes: 10 };
 const reserve = (change: Record<string, unknown>) => actor.post("/api/v1/files", { ...good, ...change });
@@ -160,7 +160,7 @@ Deno.test("an archive with too many levels is rejected with a reason", async () 
   assert.deepEqual(body.errors.rejectionCode, ["FILE_ARCHIVE_LIMITS_UNPROCESSABLE"]);
 });
 
-const p = t.steward.platform;
+const p = t.platform;
 const tenantId = actor.tenantId ?? "";
 const logged = t.logs.length;
 

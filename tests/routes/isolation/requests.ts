@@ -130,7 +130,7 @@ const ACCESS: Record<string, Request> = {
   updateUser: { body: { firstName: "Mallory", isActive: false } },
   ...all("eraseUser actAsUser eraseUserAnywhere workInTenant", reason),
   ...all("explainTenantAccess explainAccess", { query: { permission: "read:users" } }),
-  setUserRoles: { body: { roleIds: [] } },
+  setUserRoles: { body: (id: Id) => ({ roleIds: [id("role")] }) },
   listUserDataRequests: { params: (id) => ({ id: id("user") }) },
   readUserDataRequest: { code: "DATA_REQUEST_NOT_FOUND" },
   inviteUser: {

@@ -16,7 +16,7 @@ import {
 import { answers, fcm, gateways, mailNetwork, mailsOf, receiver, setupProviders } from "./providers.ts";
 
 const t = await setupProviders();
-const { sql } = t.steward.platform;
+const { sql } = t;
 const ann = await t.actor({ permissions: ["send:notifications"] });
 const accept = (address: string) => answers.set(address, "250 ok");
 const statuses = (detail: { recipients: { address: string; status: string }[] }) =>

@@ -9,7 +9,7 @@ import { made } from "./own_templates.ts";
 const t = await setupShared();
 const ann = await t.actor({ permissions: ["send:notifications"] });
 const outbox = async (channel: string, to: string) =>
-  (await t.steward.platform.outbox?.list() ?? []).filter((m) => m.channel === channel && m.to.includes(to));
+  (await t.platform.outbox?.list() ?? []).filter((m) => m.channel === channel && m.to.includes(to));
 const send = (body: Record<string, unknown>) => ann.post(`${path}/send`, body);
 
 Deno.test("an email is queued and delivered, and its detail shows every step", async () => {
@@ -140,17 +140,17 @@ Deno.test("a cancelled message is never sent, and of simultaneous cancellations 
   has(done, { status: 200, body });
   for (const answer of others) refused(answer, 400, "NOTIFICATION_ALREADY_CANCELLED");
   refused(await ann.post(`${path}/${id}/retry`), 400, "NOTIFICATION_CANNOT_RETRY");
-  const [job] = await t.steward.platform.sql`select status from jobs where id = ${await jobOf(t, id)}`;
+  const [job] = await t.sql`select status from jobs where id = ${await jobOf(t, id)}`;
   assert.equal(job?.status, "Cancelled");
 });
 
 Deno.test("the sweep cancels a message whose job was cancelled long before its time", async () => {
   const [id, kept] = [await scheduled(), await scheduled()];
   assert.equal((await ann.post(`/api/v1/jobs/${await jobOf(t, id)}/cancel`)).status, 200);
-  assert.equal((await settleCancelledEarly(t.steward.platform)).rows, 1);
+  assert.equal((await settleCancelledEarly(t.platform)).rows, 1);
   assert.deepEqual(pluck([await read(id), await read(kept)], "status"), ["Cancelled", "Scheduled"]);
   refused(await cancel(id), 400, "NOTIFICATION_ALREADY_CANCELLED");
-  assert.equal((await settleCancelledEarly(t.steward.platform)).rows, 0);
+  assert.equal((await settleCancelledEarly(t.platform)).rows, 0);
 });
 
 Deno.test("a message cancelled at its due time is either cancelled or sent, never both", async () => {
@@ -163,7 +163,7 @@ Deno.test("a message cancelled at its due time is either cancelled or sent, neve
   }
 });
 
-const { sql } = t.steward.platform;
+const { sql } = t;
 const bob = await t.actor({ tenantId: ann.tenantId ?? "" });
 const toUsers = (userIds: unknown, change: Record<string, unknown> = {}) =>
   email({ recipients: undefined, userIds, ...change });
@@ -187,7 +187,7 @@ Deno.test("users and addresses can be combined; each person gets one message, an
   const message = toUsers(userIds, { ...to(...addresses), subject: "Apart" });
   const { recipients } = await delivered(t, ann, message);
   assert.deepEqual(pluck(recipients, "address"), [...addresses, ann.email]);
-  const mails = (await t.steward.platform.outbox?.list() ?? []).filter(({ subject }) => subject === "Apart");
+  const mails = (await t.platform.outbox?.list() ?? []).filter(({ subject }) => subject === "Apart");
   assert.ok(mails.every(({ to }) => !(to.includes(ann.email) && to.length > 1)), JSON.stringify(mails));
   assert.ok(mails.some(({ to }) => to.includes(ann.email)));
 });

@@ -75,7 +75,7 @@ Deno.test("all spellings of an address are equal, including those of its domain,
   invalid(await ann.post(list, { channel: "Push", address: "token" }), "channel");
 });
 
-const p = t.steward.platform;
+const p = t.platform;
 const reader = () => t.actor({ tenantId: ann.tenantId ?? "" });
 const unsubscribe = `${path}/unsubscribe`;
 const link = (token: string) => `${unsubscribe}?token=${encodeURIComponent(token)}`;

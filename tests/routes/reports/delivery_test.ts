@@ -32,8 +32,7 @@ import {
 
 const t = await setupSharedReports();
 const actor = await t.actor();
-const { platform } = t.steward;
-const { sql } = platform;
+const { platform, sql } = t;
 const start = async (by: Actor, delivery: unknown): Promise<string> =>
   (await generateLater(by, { delivery })).id;
 const mailTo = async (address: string) =>

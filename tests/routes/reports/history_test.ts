@@ -14,8 +14,7 @@ import {
 } from "./support.ts";
 
 const t = await setupSharedReports();
-const { platform } = t.steward;
-const { sql } = platform;
+const { platform, sql } = t;
 const referencesOf = async (fileId: string) =>
   (await sql`select reference_count from files where id = ${fileId}`)[0]?.referenceCount;
 const download = (actor: Actor, id: string) => actor.get(`${REPORTS}/${id}/download`);

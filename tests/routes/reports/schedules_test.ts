@@ -17,8 +17,7 @@ import {
 
 const t = await setupSharedReports();
 const actor = await t.actor();
-const { platform } = t.steward;
-const { sql } = platform;
+const { platform, sql } = t;
 const { Completed, Failed } = STATUS;
 const one = (id: string) => `${SCHEDULES}/${id}`;
 const read = async (by: Actor, id: string) => (await by.get(one(id))).body;
