@@ -6,10 +6,10 @@ import { CATALOGUE } from "../../domain/problems/problem.ts";
 import type { OpenApiDocument, Operation } from "../../routes/shared/openapi.ts";
 import { parametersOf } from "../../routes/shared/openapi_sharing.ts";
 import { documentedCodes } from "../support/documented_codes.ts";
+import type { Ask } from "../support/isolation.ts";
 import { type Actor, setup } from "../support/setup.ts";
 import { RAW_BODIES, valuesBy } from "./fuzz/values.ts";
 import { ROWS } from "./isolation/all_rows.ts";
-import type { Ask } from "./isolation/rows.ts";
 import { buildWorld, type Kind } from "./isolation/world.ts";
 
 const SECONDS = Number(Deno.env.get("STEWARD_FUZZ_SECONDS") ?? "4");

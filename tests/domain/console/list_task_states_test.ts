@@ -15,7 +15,7 @@ import { transact } from "../../../infra/postgres/postgres.ts";
 import { setupShared } from "../../support/setup.ts";
 
 const t = await setupShared();
-const { sql } = t.steward.platform;
+const { sql } = t;
 
 /** What moves a task; returns whether it did. */
 const ACTIONS: Record<string, (task: ListTask) => Promise<unknown>> = {

@@ -13,7 +13,7 @@ import {
 const t = await setupFile(); // its bucket is compared as a whole
 const files = new Uploading(t);
 const actor = await t.actor({ permissions: [...ALL, "read:users"] });
-const p = t.steward.platform;
+const p = t.platform;
 const { sql, objects } = p;
 /** Objects of any age are compared. */
 const AT_ONCE = -60_000;

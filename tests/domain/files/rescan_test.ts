@@ -24,8 +24,7 @@ import { type Actor, setupFile } from "../../support/setup.ts";
 const t = await setupFile({ JOB_CONCURRENCY: "0" });
 const files = new Uploading(t);
 const actor = await t.actor({ permissions: [...ALL, "read:users"] });
-const p = t.steward.platform;
-const { sql } = p;
+const { platform: p, sql } = t;
 const never = new AbortController().signal;
 /** Of a batch that runs by hand. */
 const job = {

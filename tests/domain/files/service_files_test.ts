@@ -17,7 +17,7 @@ import { utf8 } from "../../support/samples.ts";
 const t = await setupShared();
 const files = new Uploading(t);
 const actor = await t.actor({ permissions: ALL });
-const p = t.steward.platform;
+const p = t.platform;
 const { sql, objects } = p;
 const csv = utf8("name,age\nAda,36\n");
 const service = (ownerId: string) => ({

@@ -4,12 +4,11 @@ import postgres from "postgres";
 import { foldCounts, foldLagSeconds } from "../../../domain/jobs/statistics/fold_counts.ts";
 import { readJobStats } from "../../../domain/jobs/statistics/stats.ts";
 import { mainPool } from "../../../infra/postgres/postgres.ts";
-import { setup } from "../../support/setup.ts";
+import { setupFile } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 
-const t = await setup();
-Deno.test.afterAll(() => t.stop());
-const sql = mainPool(t.steward.platform.sql);
+const t = await setupFile();
+const sql = mainPool(t.sql);
 
 /** More than a batch takes. */
 const BACKLOG = 21_000;
@@ -20,7 +19,7 @@ const succeeded = async () => (await readJobStats(sql, { everything: true })).su
 
 /** Starts a transaction with the statements. Connections of the service would end it while it is idle. */
 async function openTransaction(statements: string[]) {
-  const client = postgres(t.steward.platform.config.DATABASE_URL ?? "", { max: 1 });
+  const client = postgres(t.platform.config.DATABASE_URL ?? "", { max: 1 });
   const connection = await client.reserve();
   for (const statement of statements) await connection.unsafe(statement);
   return {

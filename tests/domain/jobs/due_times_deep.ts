@@ -27,98 +27,82 @@ const enqueue = ({ steward }: TestService, options: JobOptions = {}) =>
 
 /** Scheduled jobs that are postponed once each, so that each has a due first run and a due retry. */
 async function assertJobsRun(t: TestService): Promise<void> {
-  t.steward.platform.jobTypes.register(postponed);
+  t.platform.jobTypes.register(postponed);
   const dueAt = Date.now() + 600;
   const ids = await Promise.all([0, 90, 180].map((ms) => enqueue(t, { scheduledAt: new Date(dueAt + ms) })));
   for (const id of ids) await t.settled(id);
-  const early = await t.steward.platform.sql`
+  const early = await t.sql`
     select from jobs where id = any(${ids}::uuid[]) and started_at < scheduled_at + interval '700 ms'`;
   assert.equal(early.length, 0);
 }
 
 Deno.test("with Deno KV alone, first runs, retries and jobs of a dead worker start when they are due", async () => {
-  const t = await setup(slowPolling);
-  try {
-    await assertJobsRun(t);
-    const { sql } = t.steward.platform;
-    // The lease of this worker expires in one second.
-    const workerId = newId();
-    const id = await enqueue(t, { scheduledAt: new Date(Date.now() + HOUR_MS) });
-    await sql`insert into job_workers (id, host, heartbeat_at) values (${workerId}, 'dead', now() - interval '59 s')`;
-    await sql`
+  await using t = await setup(slowPolling);
+  await assertJobsRun(t);
+  const { sql } = t.platform;
+  // The lease of this worker expires in one second.
+  const workerId = newId();
+  const id = await enqueue(t, { scheduledAt: new Date(Date.now() + HOUR_MS) });
+  await sql`insert into job_workers (id, host, heartbeat_at) values (${workerId}, 'dead', now() - interval '59 s')`;
+  await sql`
       update jobs set status = 'Processing', worker_id = ${workerId}, attempts = 1, started_at = now()
       where id = ${id}`;
-    await t.steward.sweep(); // a sweep sets the wake-up
-    assert.equal(await t.settled(id), "Succeeded");
-  } finally {
-    await t.stop();
-  }
+  await t.steward.sweep(); // a sweep sets the wake-up
+  assert.equal(await t.settled(id), "Succeeded");
 });
 
 Deno.test("without queues of Deno KV, timers of the process wake workers", async () => {
   const queues = Object.getOwnPropertyDescriptor(Deno.Kv.prototype, "listenQueue");
   Object.defineProperty(Deno.Kv.prototype, "listenQueue", { ...queues, value: undefined });
-  const t = await setup(slowPolling).finally(() =>
+  await using t = await setup(slowPolling).finally(() =>
     Object.defineProperty(Deno.Kv.prototype, "listenQueue", queues ?? {})
   );
-  try {
-    await assertJobsRun(t);
-  } finally {
-    await t.stop();
-  }
+  await assertJobsRun(t);
 });
 
 Deno.test("if every wake-up is lost, polling starts work", async () => {
-  const t = await setup({ JOB_POLL_MS: "2000" });
-  try {
-    const { platform } = t.steward;
-    platform.jobTypes.register(postponed);
-    const withoutWakeUps = { ...platform, wakeUps: { at() {} } };
-    const scheduledAt = new Date(Date.now() + 300);
-    const id = await transact(
-      platform.sql,
-      (tx) => enqueueJob(withoutWakeUps, tx, postponed, {}, { scheduledAt }),
-    );
-    await t.settled(id);
-  } finally {
-    await t.stop();
-  }
+  await using t = await setup({ JOB_POLL_MS: "2000" });
+  const { platform } = t.steward;
+  platform.jobTypes.register(postponed);
+  const withoutWakeUps = { ...platform, wakeUps: { at() {} } };
+  const scheduledAt = new Date(Date.now() + 300);
+  const id = await transact(
+    platform.sql,
+    (tx) => enqueueJob(withoutWakeUps, tx, postponed, {}, { scheduledAt }),
+  );
+  await t.settled(id);
 });
 
 Deno.test("recurring jobs and report schedules run when they are due", async () => {
   let shiftMs = 0;
   const clock = { now: () => new Date(Date.now() + shiftMs) };
   const templates = join(import.meta.dirname ?? ".", "../../routes/reports/templates");
-  const t = await setup({ ...slowPolling, REPORT_TEMPLATES_DIR: templates }, { clock });
-  try {
-    const actor = await t.actor();
-    shiftMs = 60_000 - (Date.now() + 1_500) % 60_000; // the next minute begins soon
-    const timing = { cronExpression: "* * * * *", timeZoneId: "UTC" };
-    const job = { jobId: "tick", jobTypeName: "steward.echo", serializedArgs: "{}" };
-    const recurring = await actor.post("/api/v1/recurring-jobs", { ...job, ...timing });
-    assert.equal(recurring.status, 201, JSON.stringify(recurring.body));
-    const report = { name: "tick", templateId: "cells", format: 3 };
-    const schedule = await actor.post("/api/v1/reports/schedules", { ...report, ...timing });
-    assert.equal(schedule.status, 201, JSON.stringify(schedule.body));
-    const tickAt = Date.parse(recurring.body.nextRunAt);
-    assert.equal(schedule.body.nextRunAt, recurring.body.nextRunAt);
-    const { sql } = t.steward.platform;
-    const ran = async () => {
-      const [row] = await sql<{ job: Date | null; report: Date | null }[]>`
+  await using t = await setup({ ...slowPolling, REPORT_TEMPLATES_DIR: templates }, { clock });
+  const actor = await t.actor();
+  shiftMs = 60_000 - (Date.now() + 1_500) % 60_000; // the next minute begins soon
+  const timing = { cronExpression: "* * * * *", timeZoneId: "UTC" };
+  const job = { jobId: "tick", jobTypeName: "steward.echo", serializedArgs: "{}" };
+  const recurring = await actor.post("/api/v1/recurring-jobs", { ...job, ...timing });
+  assert.equal(recurring.status, 201, JSON.stringify(recurring.body));
+  const report = { name: "tick", templateId: "cells", format: 3 };
+  const schedule = await actor.post("/api/v1/reports/schedules", { ...report, ...timing });
+  assert.equal(schedule.status, 201, JSON.stringify(schedule.body));
+  const tickAt = Date.parse(recurring.body.nextRunAt);
+  assert.equal(schedule.body.nextRunAt, recurring.body.nextRunAt);
+  const { sql } = t.platform;
+  const ran = async () => {
+    const [row] = await sql<{ job: Date | null; report: Date | null }[]>`
         select (select min(last_run_at) from recurring_jobs where tenant_id = ${actor.tenantId}) as job,
           (select min(last_run_at) from report_schedules) as report`;
-      return [row?.job, row?.report];
-    };
-    const times = await until(ran, (all) => all.every(Boolean));
-    assert.ok(times.every((at) => at && at.getTime() >= tickAt), `${times}`);
-  } finally {
-    await t.stop();
-  }
+    return [row?.job, row?.report];
+  };
+  const times = await until(ran, (all) => all.every(Boolean));
+  assert.ok(times.every((at) => at && at.getTime() >= tickAt), `${times}`);
 });
 
 Deno.test("Deno.cron triggers recurring jobs, report schedules and maintenance by name; instances without workers run each once", async () => {
   const t = await setup({ ...slowPolling, JOB_CONCURRENCY: "0" });
-  const { sql, config } = t.steward.platform;
+  const { sql, config } = t.platform;
   const env = { DATABASE_URL: config.DATABASE_URL ?? "", JOB_CONCURRENCY: "0", ...slowPolling };
   const folder = await Deno.makeTempDir({ prefix: "steward-test-" });
   const starting = [1, 2].map((n) =>

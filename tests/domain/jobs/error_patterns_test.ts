@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { setupShared } from "../../support/setup.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
-const { sql } = t.steward.platform;
+const { sql } = t;
 
 /** Error messages as servers and libraries write them, and their pattern. */
 const PATTERNS: [message: string, pattern: string][] = [

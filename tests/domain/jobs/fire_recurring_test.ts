@@ -36,7 +36,7 @@ const nextOf = async (tenantId: string) => {
 const finish = (tenantId: string) =>
   sql`update jobs set status = 'Succeeded', completed_at = now() where tenant_id = ${tenantId}`;
 
-Deno.test("a tick fires once and the next one is planned", async () => {
+Deno.test("a tick fires once and the next one is planned; several missed ticks lead to one run", async () => {
   const tenantId = await recurring({ nextRunAt: "2020-03-01T12:00:00Z" });
   assert.equal(await fireDueRecurringJobs(at("2020-03-01T11:59:59.999Z")), 0);
   assert.equal(await fireDueRecurringJobs(at("2020-03-01T12:00:00Z")), 1);
@@ -44,12 +44,13 @@ Deno.test("a tick fires once and the next one is planned", async () => {
   assert.equal(await nextOf(tenantId), "2020-03-02T12:00:00.000Z");
   const expected = { recurringJobId: "r1", status: "Enqueued", type: "Recurring" };
   assert.deepEqual([...await jobsOf(tenantId)], [expected]);
-});
-
-Deno.test("several missed ticks lead to one run", async () => {
-  const tenantId = await recurring({ cron: "*/5 * * * *", nextRunAt: "2020-04-01T00:00:00Z" });
-  assert.equal(await fireDueRecurringJobs(at("2020-04-03T10:02:00Z")), 1);
-  assert.equal(await nextOf(tenantId), "2020-04-03T10:05:00.000Z");
+  await finish(tenantId);
+  assert.equal(
+    await fireDueRecurringJobs(at("2020-04-03T10:02:00Z")),
+    1,
+    "several missed ticks lead to one run",
+  );
+  assert.equal(await nextOf(tenantId), "2020-04-03T12:00:00.000Z");
 });
 
 Deno.test("a tick is skipped while the previous run is unfinished", async () => {

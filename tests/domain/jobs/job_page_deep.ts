@@ -3,11 +3,10 @@ import { JOB_ORDERS, listJobs } from "../../../domain/jobs/lists/job_list.ts";
 import { readQueues } from "../../../domain/jobs/lists/queues.ts";
 import type { JobReach } from "../../../domain/jobs/reach.ts";
 import { foldCounts } from "../../../domain/jobs/statistics/fold_counts.ts";
-import { setup } from "../../support/setup.ts";
+import { setupFile } from "../../support/setup.ts";
 
-const t = await setup({ JOB_CONCURRENCY: "0" });
-Deno.test.afterAll(() => t.stop());
-const { sql } = t.steward.platform;
+const t = await setupFile({ JOB_CONCURRENCY: "0" });
+const { sql } = t;
 const other = await t.tenant();
 const everything = { everything: true } as const;
 
@@ -23,7 +22,7 @@ Deno.test("behind 20,001 waiting jobs, queues show the oldest one of each, and l
   await insert("Enqueued", 20_001, actor.tenantId);
   await insert("Enqueued", 5, other);
   const oldest = async (reach: JobReach) => {
-    const found = (await readQueues(t.steward.platform, reach)).find(({ queue }) => queue === "long");
+    const found = (await readQueues(t.platform, reach)).find(({ queue }) => queue === "long");
     return [found?.waiting, Math.round((Date.now() - (found?.oldestDueAt?.getTime() ?? 0)) / 60_000)];
   };
   const of = (tenantId: string | null) => ({ everything: false as const, tenantId: tenantId ?? "" });

@@ -16,7 +16,7 @@ import { setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
-const { sql } = t.steward.platform;
+const { sql } = t;
 
 /** Opens a lease of two seconds. `events` gets its callbacks in their order. */
 async function openKeeper(): Promise<{ keeper: LeaseKeeper; events: string[] }> {
@@ -50,7 +50,7 @@ Deno.test("no job starts with a new lease before those of the lost lease are for
 });
 
 Deno.test("a lease that is opened while a pause is written waits for it, so that the new worker reads the pause", async () => {
-  const parts = { ...t.steward.platform, jobTypes: new JobTypes() };
+  const parts = { ...t.platform, jobTypes: new JobTypes() };
   const target = { kind: "queue", name: "during" } as const;
   let opening: Promise<string> | undefined;
   await transact(sql, async (tx) => {
@@ -136,7 +136,7 @@ Deno.test("while another instance has locked the buckets that are due, the relea
   try {
     await transact(sql, async (tx) => {
       await tx`select from job_buckets where bucket = 'test.locked' for update`;
-      const releaser = new RateReleaser({ ...t.steward.platform, sql: counting, jobTypes: types }, 60_000);
+      const releaser = new RateReleaser({ ...t.platform, sql: counting, jobTypes: types }, 60_000);
       await until(() => tries >= 3);
       await releaser.stop();
       assert.ok(pauses >= tries - 1, `${tries} tries, ${pauses} pauses`);

@@ -5,7 +5,7 @@ import { readJobStats } from "../../../domain/jobs/statistics/stats.ts";
 import { setupShared } from "../../support/setup.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
-const { sql } = t.steward.platform;
+const { sql } = t;
 const now = new Date();
 const daysAgo = (days: number) => new Date(now.getTime() - days * 86_400_000);
 
@@ -46,7 +46,7 @@ Deno.test("only jobs that ended long enough ago are deleted, with all their rows
     await job(tenantId, 40, null, "Scheduled"),
     await job(tenantId, 1, 1, "Succeeded"),
   ];
-  assert.ok(await pruneJobs(t.steward.platform, { retentionDays: 30, now }) >= gone.length);
+  assert.ok(await pruneJobs(t.platform, { retentionDays: 30, now }) >= gone.length);
   const left = await sql`select id from jobs where tenant_id = ${tenantId}`;
   assert.deepEqual(left.map((row) => row.id).sort(), kept.sort());
   for (const table of ["job_executions", "job_log_lines", "job_progress", "job_search_keys"]) {
@@ -56,7 +56,7 @@ Deno.test("only jobs that ended long enough ago are deleted, with all their rows
     ]}::uuid[])`;
     assert.deepEqual(rows.map((row) => row.jobId).sort(), kept, table);
   }
-  assert.deepEqual(await Array.fromAsync(t.steward.platform.objects.list("archive/")), []);
+  assert.deepEqual(await Array.fromAsync(t.platform.objects.list("archive/")), []);
   const stats = await readJobStats(sql, { everything: false, tenantId });
   assert.deepEqual([stats.totalJobs, stats.totalExecutions], [4, 4]);
 });
@@ -70,10 +70,10 @@ Deno.test("many jobs are deleted in batches, and old jobs that must stay do not 
       'FireAndForget', case when n % 3 = 0 then 'Scheduled' else 'Succeeded' end::job_status, 2, 'default', 'default||', now(),
       ${daysAgo(50)}, case when n % 3 <> 0 then ${daysAgo(45)}::timestamptz end, 3
     from generate_series(1, 3000) n`;
-  assert.ok(await pruneJobs(t.steward.platform, { retentionDays: 30, now }) >= 2000);
+  assert.ok(await pruneJobs(t.platform, { retentionDays: 30, now }) >= 2000);
   assert.equal((await sql`select 1 from jobs where tenant_id = ${tenantId}`).length, 1000);
   assert.equal(
-    await pruneJobs(t.steward.platform, { retentionDays: 30, now, signal: AbortSignal.abort() }),
+    await pruneJobs(t.platform, { retentionDays: 30, now, signal: AbortSignal.abort() }),
     0,
   );
 });

@@ -14,7 +14,7 @@ import { endedAttempt } from "../../support/job_context.ts";
 import { setupShared } from "../../support/setup.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
-const { sql, jobTypes } = t.steward.platform;
+const { sql, jobTypes } = t.platform;
 const everything = { everything: true } as const;
 
 Deno.test("quantiles are exact to 5 % from 10 µs to 30 days", () => {

@@ -289,24 +289,20 @@ Deno.test("after a restart of Postgres the same worker continues and loses no jo
 });
 
 Deno.test("deleting the KV file of a running service delays and loses no job", async () => {
-  const t = await setup();
-  try {
-    const { DATA_DIR } = t.steward.platform.config;
-    for (const suffix of ["", "-wal", "-shm"]) {
-      await Deno.remove(join(DATA_DIR, `kv.sqlite${suffix}`)).catch(() => {});
-    }
-    const actor = await t.actor();
-    const scheduledAt = new Date(Date.now() + 1_000).toISOString();
-    const job = await actor.post("/api/v1/jobs", {
-      jobTypeName: "steward.echo",
-      serializedArgs: "{}",
-      scheduledAt,
-    });
-    assert.equal(job.body.status, "Scheduled");
-    assert.equal(await t.settled(job.body.id), "Succeeded");
-    const { body } = await actor.get(`/api/v1/jobs/${job.body.id}`);
-    assert.ok(body.startedAt >= scheduledAt, "not before it was due");
-  } finally {
-    await t.stop();
+  await using t = await setup();
+  const { DATA_DIR } = t.platform.config;
+  for (const suffix of ["", "-wal", "-shm"]) {
+    await Deno.remove(join(DATA_DIR, `kv.sqlite${suffix}`)).catch(() => {});
   }
+  const actor = await t.actor();
+  const scheduledAt = new Date(Date.now() + 1_000).toISOString();
+  const job = await actor.post("/api/v1/jobs", {
+    jobTypeName: "steward.echo",
+    serializedArgs: "{}",
+    scheduledAt,
+  });
+  assert.equal(job.body.status, "Scheduled");
+  assert.equal(await t.settled(job.body.id), "Succeeded");
+  const { body } = await actor.get(`/api/v1/jobs/${job.body.id}`);
+  assert.ok(body.startedAt >= scheduledAt, "not before it was due");
 });

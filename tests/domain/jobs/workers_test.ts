@@ -218,19 +218,6 @@ Deno.test("a worker that has no free place does not hold long jobs behind a burs
   await w.hasSettled(140);
 });
 
-Deno.test("long jobs of one tenant in all places keep no other tenant's jobs waiting", async () => {
-  const busy = Promise.withResolvers<void>();
-  const [busyId, quietId] = [crypto.randomUUID(), crypto.randomUUID()];
-  const [long, short] = [typeOf("test.long", () => busy.promise), typeOf("test.short")];
-  await enqueue(jobsOf(8, long, { tenantId: busyId }));
-  await using w = await startWorker([long, short], { concurrency: 4 });
-  await until(async () => await processing(long) === 4);
-  await enqueue(jobsOf(30, short, { tenantId: quietId }), w.worker);
-  await w.hasSettled(30);
-  busy.resolve();
-  await w.hasSettled(38);
-});
-
 Deno.test("a tenant holds at most half of a type's share while others wait, and the worker tells that it is stalled", async () => {
   const [busy, quiet] = [crypto.randomUUID(), crypto.randomUUID()];
   const gate = Promise.withResolvers<void>();

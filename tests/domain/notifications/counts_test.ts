@@ -13,7 +13,7 @@ import { pluck } from "../../support/answers.ts";
 import { setupShared } from "../../support/setup.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
-const { sql } = t.steward.platform;
+const { sql } = t;
 const tenantId = await t.tenant();
 
 async function seed(tenant: string | null, rows: number): Promise<void> {

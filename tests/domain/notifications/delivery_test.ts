@@ -12,7 +12,7 @@ import { until } from "../../support/until.ts";
 import { deliveringBy, failure, FakeServer } from "./delivering.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
-const p = t.steward.platform;
+const p = t.platform;
 const { queue, run, read, jobOf } = deliveringBy(t, null);
 const mail = (...addresses: string[]) => ({
   channel: "Email" as const,

@@ -260,7 +260,7 @@ Deno.test("a number that sent STOP is suppressed; other rejections of a gateway 
 });
 
 Deno.test("a failure to write a suppression does not undo deliveries", async () => {
-  const { sql, log } = t.steward.platform;
+  const { sql, log } = t.platform;
   const warnings: string[] = [];
   const warned = { ...log, warn: (message: string) => void warnings.push(message) };
   const held = { id: "no id", tenantId: null, channel: "Email", isConfidential: false } as HeldNotification;

@@ -8,7 +8,7 @@ import { has, pluck } from "../../support/answers.ts";
 import { clock, deliveringBy, failure, mailTo, setupWithClock, without } from "./delivering.ts";
 
 const t = await setupWithClock();
-const p = t.steward.platform;
+const p = t.platform;
 const tenantId = await t.tenant();
 const { server, queue, run, read, outcomes, jobOf, ...delivering } = deliveringBy(t, tenantId);
 const person = (change: Parameters<typeof delivering.person>[0] = null) => delivering.person(change);

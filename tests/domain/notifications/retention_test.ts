@@ -11,8 +11,7 @@ import { setupShared } from "../../support/setup.ts";
 import { deliveringBy } from "./delivering.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
-const p = t.steward.platform;
-const { sql } = p;
+const { platform: p, sql } = t;
 const ann = await t.actor({ permissions: ["send:notifications", ...ALL] });
 const { run: deliver } = deliveringBy(t, ann.tenantId);
 const read = async (id: string) => (await ann.get(`${path}/${id}`)).body;

@@ -17,7 +17,7 @@ Deno.test({
   async fn() {
     const page = await (browser ?? assert.fail()).newPage();
     await page.setViewportSize({ width: 320, height: 600 });
-    for (const { htmlBody } of await shippedMails(t.steward.platform)) {
+    for (const { htmlBody } of await shippedMails(t.platform)) {
       for (const colorScheme of ["light", "dark"] as const) {
         await page.emulateMedia({ colorScheme });
         await page.setContent(htmlBody ?? "");

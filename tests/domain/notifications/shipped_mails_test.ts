@@ -3,7 +3,7 @@ import { setupShared } from "../../support/setup.ts";
 import { shippedMails, url } from "./shipped_mails.ts";
 
 const t = await setupShared({ JOB_CONCURRENCY: "0" });
-const { platform } = t.steward;
+const { platform } = t;
 
 Deno.test("shipped mails have the same content in HTML and in text, escaped, with light and dark colours", async () => {
   for (const { subject, htmlBody, textBody, locale } of await shippedMails(platform)) {

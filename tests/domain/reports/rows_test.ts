@@ -1,19 +1,22 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
-import type { Row } from "../../../domain/documents/row_batch.ts";
+import type { Row, RowBatch } from "../../../domain/documents/row_batch.ts";
 import {
   boolean,
   decimal,
   defineReport,
   integer,
   type ReportQuery,
+  type ReportTemplate,
   text,
 } from "../../../domain/reports/definition/report_template.ts";
 import { PostgresError } from "../../../infra/postgres/failures.ts";
 import { connectPostgres, type Sql } from "../../../infra/postgres/postgres.ts";
 import { until } from "../../support/until.ts";
 import { databaseUrl } from "./database.ts";
-import { readRows } from "./read_rows.ts";
+import type { ReportScope } from "../../../domain/reports/definition/template_parts.ts";
+import { RowSource } from "../../../domain/reports/threads/rows.ts";
+import { atEnd } from "../../support/at_end.ts";
 
 const never = new AbortController().signal;
 
@@ -30,10 +33,22 @@ const reportOf = (query: (sql: Sql, input: { tenantIds: string[] | null }) => Re
     columns: { label: text("A"), theCount: integer("B"), isGood: boolean("C"), amount: decimal("D") },
   });
 
+async function* readRows(
+  template: ReportTemplate,
+  input: ReportScope & { parameters: Record<string, unknown> },
+  signal: AbortSignal,
+): AsyncGenerator<RowBatch> {
+  const [part] = template.parts;
+  if (part?.kind !== "table") throw new Error("expected a report with one table");
+  const source = await RowSource.open(databaseUrl, template, input, signal);
+  await using _ = atEnd(() => source.close());
+  yield* source.rows(part.table);
+}
+
 async function rowsOf(query: Parameters<typeof reportOf>[0]): Promise<Row[]> {
   const rows: Row[] = [];
   const input = { tenantIds: ["00000000-0000-7000-8000-000000000001"], parameters: {} };
-  for await (const batch of readRows(databaseUrl, reportOf(query), input, never)) {
+  for await (const batch of readRows(reportOf(query), input, never)) {
     const decoded = [...batch.rows()];
     assert.equal(decoded.length, batch.count);
     rows.push(...decoded);
@@ -100,7 +115,7 @@ Deno.test("an early return and an abort both end the query at the server, also w
     const reason = new Error("enough");
     const input = { tenantIds: null, parameters: {} };
     const reading = (async () => {
-      for await (const _ of readRows(databaseUrl, reportOf(endless), input, stop.signal)) {
+      for await (const _ of readRows(reportOf(endless), input, stop.signal)) {
         if (leave === "break") break;
         await until(queries, ([query]) => query?.waitEvent === "ClientWrite", { what: "full buffers" });
         stop.abort(reason);

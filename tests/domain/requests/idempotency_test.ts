@@ -15,7 +15,7 @@ import { setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 
 const t = await setupShared();
-const sql = mainPool(t.steward.platform.sql);
+const sql = mainPool(t.sql);
 
 const request = (content = "body"): KeyedRequest => ({
   caller: { userId: newId(), apiKeyId: null, tenantId: newId() },
@@ -168,13 +168,11 @@ Deno.test("a final error is stored after a write; before any write it frees the 
 });
 
 Deno.test("a built-in job deletes expired keys", async () => {
-  const { jobTypes } = t.steward.platform;
-  assert.equal(jobTypes.get("steward.prune-idempotency-keys")?.cron, "*/10 * * * *");
   await sql`delete from idempotency_keys`;
   const [old, young] = [request(), request()];
   await inSteps(old, () => Promise.resolve(sent));
   await sql`update idempotency_keys set created_at = now() - interval '24 hours 1 second'`;
   await inSteps(young, () => Promise.resolve(sent));
-  assert.deepEqual(await finish(pruneIdempotencyKeysJob, t.steward.platform), { pruned: 1 });
+  assert.deepEqual(await finish(pruneIdempotencyKeysJob, t.platform), { pruned: 1 });
   assert.equal((await inSteps(young, crash)).isReplayed, true);
 });

@@ -75,13 +75,15 @@ Deno.test("a rejected recipient, or rejected content, fails the message permanen
       stream.on("end", () => callback(answer(code, "content refused")));
     },
   });
-  for (const [responseCode, permanent] of [[450, false], [452, false], [550, true]] as const) {
+  for (const [responseCode, permanent] of [[450, false], [452, false], [550, true], [552, true]] as const) {
     const address = `code${responseCode}@x.test`;
     const error = await failure(send(receiver.url, { to: to(address) }));
-    has(error, { permanent, code: "EENVELOPE", responseCode, refused: [{ address, permanent }] });
+    const refused = [{ address, permanent }];
+    has(error, { permanent, code: "EENVELOPE", responseCode, refused, isTooLarge: false });
     assert.match(error.message, new RegExp(`at RCPT TO \\(EENVELOPE\\): ${responseCode} `));
     code = responseCode;
-    await fails(send(strict.url), { code: "EMESSAGE", responseCode, permanent });
+    const isTooLarge = responseCode === 552;
+    await fails(send(strict.url), { code: "EMESSAGE", responseCode, permanent, isTooLarge });
   }
 });
 

@@ -98,8 +98,12 @@ async function makeAvailable(o: Prepared, tenantId = o.c.world.ids.tenant): Prom
   await change(o, "files", file, { status: "Available", ...available });
 }
 
-const newDataRequest = (o: Prepared, kind: string, row: Record<string, unknown>) =>
-  inserted(o, "data_requests", { kind, requested_by: o.by.userId, ...row });
+const dataRequest = (kind: string, rowOf: (o: Prepared) => Record<string, unknown>): Case => ({
+  async prepare(o) {
+    const row = { kind, requested_by: o.by.userId, ...rowOf(o) };
+    return { params: { requestId: await inserted(o, "data_requests", row) } };
+  },
+});
 
 /** A delegation in the tenant of the world. */
 const delegated = (of: (o: Prepared) => Record<string, unknown>): Case => ({
@@ -129,7 +133,7 @@ const picture: Case = {
     const content = { content_type: "image/webp", status: "Ready", object_key: "k" };
     const made = { file_id: o.ids.file, name: "preview", ...content };
     await sql(o)`insert into file_renditions ${sql(o)(made)} on conflict do nothing`;
-    return { params: { id: o.ids.file, name: "preview" } };
+    return { params: { name: "preview" } };
   },
 };
 const target = (n: number) => ({ name: `T ${n}`, kind: "slack", webhookUrl: "https://hooks.example.test/t" });
@@ -165,9 +169,6 @@ export const CASES: Record<string, Case> = {
   readRegistration: { ask: () => ({ body: NONE }) },
   confirmRegistration: { ask: () => ({ body: { ...NONE, password: "crimson heron 17 desk" } }) },
   updateRegistrationSettings: { ask: () => ({ body: { mode: "domain", domains: ["example.test"] } }) },
-  updateSignInSettings: {
-    ask: ({ user }) => ({ body: { passwordSignIn: true, breakGlassUserIds: [user] } }),
-  },
   exchangeOpenIdCode: { ask: () => ({ body: { code: "none" } }) },
   readProblem: { ask: () => ({ params: { code: "VALIDATION_ERROR" } }) },
   docsAsset: { ask: () => ({ params: { asset: "docs.css" } }) },
@@ -182,9 +183,6 @@ export const CASES: Record<string, Case> = {
   acceptInvitationSignedIn: { special: "needs the secret that was sent" },
   disconnectClient: { special: "needs a consent of the user" },
   endOwnSession: { by: "self", prepare: async (o) => params(await newSession(o, o.by.userId)) },
-  createServiceAccount: {
-    ask: ({ tenant }) => ({ body: { name: "n", permissions: ["read:users"], tenants: [tenant] } }),
-  },
   startUserImport: available,
   startUserImportAnywhere: {
     by: "system with files",
@@ -204,12 +202,11 @@ export const CASES: Record<string, Case> = {
   readUserImportAnywhere: changed("userImport", "user_imports", { tenant_id: null }),
   activateUser: after("deactivateUser"),
   ...cases("unlockTenantUser unlockUser", locked),
-  setUserRoles: { ask: ({ user, role }) => ({ params: { userId: user }, body: { roleIds: [role] } }) },
   ...cases("removeTenantUserFactors removeUserFactors", withFactor),
   ...cases("endTenantUserSessions endUserSessions", withSession),
   revokePermission: after("assignPermission"),
   ...cases("endTenantUserSession endUserSession", {
-    prepare: async (o) => ({ params: { id: o.ids.user, sessionId: await newSession(o, o.ids.user) } }),
+    prepare: async (o) => ({ params: { sessionId: await newSession(o, o.ids.user) } }),
   }),
   ...cases(
     "createUser createUserAnywhere",
@@ -232,25 +229,12 @@ export const CASES: Record<string, Case> = {
       body: { reason: "r", name: `gone ${o.n}` },
     }),
   },
-  readUserDataRequest: {
-    prepare: async (o) => {
-      const row = { user_id: o.ids.user, context_tenant_id: o.ids.tenant };
-      return { params: { id: o.ids.user, requestId: await newDataRequest(o, "UserExport", row) } };
-    },
-  },
-  readAnyUserDataRequest: {
-    prepare: async (o) => ({
-      params: { id: o.ids.user, requestId: await newDataRequest(o, "UserExport", { user_id: o.ids.user }) },
-    }),
-  },
-  readTenantDataRequest: {
-    prepare: async (o) => {
-      const tenantId = o.ids.tenant;
-      return {
-        params: { tenantId, requestId: await newDataRequest(o, "TenantExport", { tenant_id: tenantId }) },
-      };
-    },
-  },
+  readUserDataRequest: dataRequest("UserExport", ({ ids }) => ({
+    user_id: ids.user,
+    context_tenant_id: ids.tenant,
+  })),
+  readAnyUserDataRequest: dataRequest("UserExport", ({ ids }) => ({ user_id: ids.user })),
+  readTenantDataRequest: dataRequest("TenantExport", ({ ids }) => ({ tenant_id: ids.tenant })),
   compareDeployMark: {
     prepare: async (o) => params(await inserted(o, "deploy_marks", { label: MARKER, at: new Date() })),
   },
@@ -263,16 +247,12 @@ export const CASES: Record<string, Case> = {
     "allowDelegation refuseDelegation",
     delegated((o) => ({ actor_id: o.ids.user, user_id: o.by.userId, status: "Requested" })),
   ),
-  readMyDataRequest: {
-    prepare: async (o) => ({
-      params: { requestId: await newDataRequest(o, "UserExport", { user_id: o.by.userId }) },
-    }),
-  },
+  readMyDataRequest: dataRequest("UserExport", ({ by }) => ({ user_id: by.userId })),
   downloadMyData: {
     prepare: async (o) => {
       await makeAvailable(o);
       const row = { user_id: o.by.userId, file_id: o.ids.file, context_tenant_id: o.by.tenantId };
-      return { params: { requestId: await newDataRequest(o, "UserExport", row) } };
+      return await dataRequest("UserExport", () => row).prepare?.(o);
     },
   },
   resumeReportSchedule: after("pauseReportSchedule"),
@@ -291,13 +271,7 @@ export const CASES: Record<string, Case> = {
   resumeRecurringJob: after("pauseRecurringJob"),
   ...cases("giveDownloadUrl referenceFile purgeFile", available),
   completeFile: { special: "needs an upload to the object store" },
-  makeFileRendition: {
-    prepare: async (o) => {
-      await picture.prepare?.(o);
-      return params(o.ids.file);
-    },
-  },
-  readFileRendition: picture,
+  ...cases("makeFileRendition readFileRendition", picture),
   resumeFileUpload: { special: "needs a multipart upload at the object store" },
   releaseReference: changed("file", "files", { reference_count: 1 }),
   retryNotification: changed("notification", "notifications", { status: "Failed" }),

@@ -2,14 +2,15 @@
 // check is a valid request for the objects of one tenant, the victim's.
 //
 // A new endpoint needs:
-// - its row in `../isolation/`: the request of an outsider, which is also the base here,
+// - what `../isolation/` asks for: the kind of object that its path names, or its body, in the request of an outsider, which is
+//   also the base here,
 // - a line in `asks.ts` if that request is not valid for the owner of the objects,
 // - `deno run -A tests/routes/contract/declared.ts`, which adds it to the stored contract; review the difference. If it is
 //   audited, add ` | audit ` and the action to its line.
 // A rule that cannot be derived belongs to the tests of the area.
 import assert from "node:assert/strict";
 import { hasRowForEachRoute } from "../../support/isolation.ts";
-import { setup } from "../../support/setup.ts";
+import { setupFile } from "../../support/setup.ts";
 import { ROWS } from "../isolation/all_rows.ts";
 import { Contract } from "./contract.ts";
 import { declaredContract, storedAudits, storedContract } from "./declared.ts";
@@ -37,11 +38,10 @@ import {
 import { changedTables } from "./state.ts";
 
 // No worker runs jobs, so every change comes from a request.
-const t = await setup({ JOB_CONCURRENCY: "0", LOG_LEVEL: "error" });
-Deno.test.afterAll(() => t.stop());
+const t = await setupFile({ JOB_CONCURRENCY: "0", LOG_LEVEL: "error" });
 const c = await Contract.build(t);
 const holders = await makeHolders(c);
-const { sql } = t.steward.platform;
+const { sql } = t;
 
 /** Fails with all mistakes, and with answers that are not in the API document. */
 function requireNone(mistakes: string[]): void {

@@ -13,89 +13,70 @@ const BATCH = 50_000;
 /** SQL expressions of columns that differ between the row number `n` and the row `t` that it copies. */
 type Columns = Record<string, string>;
 
-const id = "uuidv7(-n * interval '1 second')";
-const created_at = "t.created_at - n * interval '1 second'";
-const at = "t.at - n * interval '1 second'";
-const hash = "sha256((t.id || '-n' || n)::bytea)";
-const named = (column: string): Columns => ({ id, created_at, [column]: `t.${column} || '-n' || n` });
+/** Of every table that has these columns. */
+const NEW: Columns = {
+  id: "uuidv7(-n * interval '1 second')",
+  created_at: "t.created_at - n * interval '1 second'",
+  at: "t.at - n * interval '1 second'",
+};
+const HASH = "sha256((t.id || '-n' || n)::bytea)";
+const RANDOM = "gen_random_uuid()::text";
+const each = (columns: string[], of: (column: string) => string): Columns =>
+  Object.fromEntries(columns.map((column) => [column, of(column)]));
+const suffixed = (...columns: string[]) => each(columns, (column) => `t.${column} || '-n' || n`);
+const prefixed = (...columns: string[]) => each(columns, (column) => `n || '-n' || t.${column}`);
+const ofAThousand = (column: string) => each([column], () => `t.${column} || '-n' || n % 1000`);
+const nothing = (tables: string): Record<string, Columns> =>
+  Object.fromEntries(tables.split(" ").map((table) => [table, {}]));
 
-/** Tables in the order of their references, with the columns that must or should differ. */
+/** Tables in the order of their references, with the other columns that must or should differ. */
 const TABLES: Record<string, Columns> = {
-  tenants: { ...named("name"), type: "'Standard'", user_count: "0" },
-  users: {
-    ...named("first_name"),
-    email: "n || '-n' || t.email",
-    last_name: "t.last_name || '-n' || n % 1000",
-  },
-  roles: named("name"),
-  permissions: {
-    ...named("description"),
-    code: "t.code || '-n' || n",
-    category: "t.category || '-n' || n % 1000",
-  },
-  invitations: { id, created_at, email: "n || '-n' || t.email", token_hash: hash },
-  api_keys: { ...named("name"), hash },
-  service_accounts: {
-    ...named("name"),
-    client_id: "gen_random_uuid()::text",
-    hash,
-  },
-  oauth_clients: { ...named("name"), client_id: "gen_random_uuid()::text" },
-  delegations: { id, created_at },
-  audit_log: { id, at },
-  user_imports: { id, created_at },
-  job_batches: named("name"),
-  jobs: { id, created_at, unique_key: "null" },
+  tenants: { ...suffixed("name"), type: "'Standard'", user_count: "0" },
+  users: { ...suffixed("first_name"), ...prefixed("email"), ...ofAThousand("last_name") },
+  roles: suffixed("name"),
+  permissions: { ...suffixed("description", "code"), ...ofAThousand("category") },
+  invitations: { ...prefixed("email"), token_hash: HASH },
+  api_keys: { ...suffixed("name"), hash: HASH },
+  service_accounts: { ...suffixed("name"), client_id: RANDOM, hash: HASH },
+  oauth_clients: { ...suffixed("name"), client_id: RANDOM },
+  ...nothing("delegations audit_log user_imports"),
+  job_batches: suffixed("name"),
+  jobs: { unique_key: "null" },
   job_attempts: { job_id: "gen_random_uuid()" },
   job_log_lines: { line_number: "t.line_number + 10 * n" },
   dead_letter_jobs: {
-    id,
     job_id: "gen_random_uuid()",
     failed_at: "t.failed_at - n * interval '1 second'",
-    error_message: "t.error_message || '-n' || n % 1000",
+    ...ofAThousand("error_message"),
   },
-  recurring_jobs: { id, created_at, job_id: "t.job_id || '-n' || n" },
-  job_types: { id, created_at, name: "t.name || '-n' || n" },
+  recurring_jobs: suffixed("job_id"),
+  job_types: suffixed("name"),
   files: {
-    id,
-    created_at,
-    file_name: "n || '-n' || t.file_name",
-    staging_key: "gen_random_uuid()::text",
-    final_key: "case when t.final_key is not null then gen_random_uuid()::text end",
+    ...prefixed("file_name"),
+    staging_key: RANDOM,
+    final_key: `case when t.final_key is not null then ${RANDOM} end`,
   },
   file_scan_attempts: { attempt_number: "t.attempt_number + 10 * n" },
-  file_references: { id: "gen_random_uuid()", owner_id: "t.owner_id || '-n' || n" },
-  notifications: { id, created_at },
-  notification_templates: { ...named("name"), slug: "t.slug || '-n' || n" },
-  user_notifications: { id, created_at, seq: "t.seq + 10 * n", notification_id: "null" },
-  notification_suppressions: {
-    id,
-    created_at,
-    address: "n || '-n' || t.address",
-    address_key: "n || '-n' || t.address_key",
-  },
-  sign_in_providers: { id },
-  sign_in_domains: { id, name: "n || '-n.' || t.name" },
-  sign_in_setup_links: { id, token_hash: "sha256((n || t.id::text)::bytea)" },
-  notification_senders: {
-    id,
-    created_at,
-    address: "n || '-n' || t.address",
-    address_key: "n || '-n' || t.address_key",
-    token_hash: "null",
-    is_default: "false",
-  },
-  report_executions: { id, created_at },
-  report_schedules: { ...named("name") },
-  report_targets: named("name"),
-  document_templates: { ...named("name"), slug: "t.slug || '-n' || n" },
-  webhook_endpoints: { id, created_at, url: "t.url || '-n' || n" },
-  webhook_deliveries: { id, created_at },
-  ...Object.fromEntries(RECORDS.map(({ table }) => [table, { id, created_at }])),
-  alert_rules: named("name"),
-  applications: { ...named("name"), code: "t.code || '-n' || n" },
-  settings: { id, created_at, key: "t.key || '-n' || n" },
-  deploy_marks: { id, at, version: "t.version || '-n' || n" },
+  file_references: suffixed("owner_id"),
+  notifications: {},
+  notification_templates: suffixed("name", "slug"),
+  user_notifications: { seq: "t.seq + 10 * n", notification_id: "null" },
+  notification_suppressions: prefixed("address", "address_key"),
+  sign_in_providers: {},
+  sign_in_domains: { name: "n || '-n.' || t.name" },
+  sign_in_setup_links: { token_hash: HASH },
+  notification_senders: { ...prefixed("address", "address_key"), token_hash: "null", is_default: "false" },
+  report_executions: {},
+  report_schedules: suffixed("name"),
+  report_targets: suffixed("name"),
+  document_templates: suffixed("name", "slug"),
+  webhook_endpoints: suffixed("url"),
+  webhook_deliveries: {},
+  ...nothing(RECORDS.map(({ table }) => table).join(" ")),
+  alert_rules: suffixed("name"),
+  applications: suffixed("name", "code"),
+  settings: suffixed("key"),
+  deploy_marks: suffixed("version"),
 };
 
 /** Statements that fill the tables whose rows belong to those of others, in this order. */
@@ -153,7 +134,7 @@ async function growTable(tx: Tx, table: string, columns: Columns, rows: number):
   const [{ copied = [] } = {}] = await tx<{ copied: string[] }[]>`
     select array_agg(attname::text) as copied from pg_attribute
     where attrelid = ${table}::regclass and attnum > 0 and not attisdropped and attgenerated = ''`;
-  const values = copied.map((name) => columns[name] ?? `t.${name}`);
+  const values = copied.map((name) => columns[name] ?? NEW[name] ?? `t.${name}`);
   const where = table === "tenants" ? "where type <> 'Platform'" : "";
   await tx.unsafe(`create temporary table base on commit drop as select * from ${table} ${where}`);
   const [{ count = 0 } = {}] = await tx<{ count: number }[]>`select count(*)::int as count from base`;

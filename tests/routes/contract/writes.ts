@@ -57,8 +57,8 @@ async function newRequest(c: Contract, spec: Endpoint): Promise<Ready> {
     : who === "system with files"
     ? await t.actor({ tenantId: t.platformTenantId, permissions })
     : c.by(spec) ?? world.victim;
-  const parts = await prepare?.({ c, ids, by, n });
-  return { by, ask: { ...c.ask(spec, ids), ...parts } };
+  const [parts, ask] = [await prepare?.({ c, ids, by, n }), c.ask(spec, ids)];
+  return { by, ask: { ...ask, ...parts, params: { ...ask.params, ...parts?.params } } };
 }
 
 /** A request that succeeded. */

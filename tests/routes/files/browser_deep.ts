@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
-import type { Page } from "playwright-core";
+import { atEnd } from "../../support/at_end.ts";
 import { accepted } from "../../support/outcomes.ts";
 import { noise } from "../../support/content.ts";
 import { openBrowser } from "../../support/chromium.ts";
 import { zip } from "../../support/samples.ts";
-import { type Actor, setup } from "../../support/setup.ts";
+import { setup } from "../../support/setup.ts";
 import { canRunSwift, startSwift } from "../../support/swift.ts";
 import { ALL, Uploading } from "./uploading.ts";
 
@@ -53,8 +53,10 @@ const server = Deno.serve(
 );
 Deno.test.afterAll(() => server.shutdown());
 
-await describePage("embedded", {}, browser === null);
-await describePage("Swift", await onSwift(), swift === null);
+const stores: [store: string, env: Record<string, string>, isThere: boolean][] = [
+  ["embedded", {}, browser !== null],
+  ["Swift", await onSwift(), swift !== null],
+];
 
 async function onSwift(): Promise<Record<string, string>> {
   if (!swift) return {};
@@ -68,86 +70,56 @@ async function onSwift(): Promise<Record<string, string>> {
   };
 }
 
-async function describePage(store: string, env: Record<string, string>, ignore: boolean): Promise<void> {
-  const why = ignore ? " (ignored: not installed)" : "";
-  const t = ignore ? null : await setup(env);
-  Deno.test.afterAll(async () => await t?.stop());
-  const test = (sentence: string, run: (o: Visit) => Promise<void>) =>
-    Deno.test({
-      name: `${store}: ${sentence}${why}`,
-      ignore,
-      fn: async () => {
-        assert.ok(browser && t);
-        const page = await browser.newPage({ acceptDownloads: true });
-        const failures: string[] = [];
-        page.on("console", (message) => message.type() === "error" && failures.push(message.text()));
-        try {
-          await page.goto(`http://app.test:${server.addr.port}/`);
-          await page.setInputFiles("input", `${folder}/${fileName}`);
-          const actor = await t.actor({ permissions: ALL });
-          const reserve = async (parts: number | null) => {
-            const { status, body } = await actor.post("/api/v1/files", {
-              profile: "archive",
-              fileName,
-              contentType: "application/zip",
-              sizeBytes: content.length,
-              parts,
-            });
-            assert.equal(status, 201, JSON.stringify(body));
-            return body;
-          };
-          await run({ page, actor, reserve, failures, files: new Uploading(t) });
-        } finally {
-          await page.close();
-        }
-      },
-    });
+for (const [store, env, isThere] of stores) {
+  const why = isThere ? "" : " (ignored: not installed)";
+  Deno.test({
+    name:
+      `${store}: a page of another origin uploads a file whole, and in parts, and saves the scanned file under its name${why}`,
+    ignore: !isThere,
+    async fn() {
+      await using t = await setup(env);
+      const page = await (browser ?? assert.fail()).newPage({ acceptDownloads: true });
+      await using _ = atEnd(() => page.close());
+      const failures: string[] = [];
+      page.on("console", (message) => message.type() === "error" && failures.push(message.text()));
+      await page.goto(`http://app.test:${server.addr.port}/`);
+      await page.setInputFiles("input", `${folder}/${fileName}`);
+      const actor = await t.actor({ permissions: ALL });
+      const sizeBytes = content.length;
+      const file = { profile: "archive", fileName, contentType: "application/zip", sizeBytes };
+      /** Uploads the file by a function of the page. @returns what that answered, and the path of the file */
+      const uploaded = async <S extends Sent | PartSent[]>(put: string, parts: number | null) => {
+        const reservation = await accepted(actor.post("/api/v1/files", { ...file, parts }), 201);
+        const sent = await page.evaluate(`${put}(${JSON.stringify(reservation)})`) as S;
+        const path = `/api/v1/files/${reservation.fileId}`;
+        const named = Array.isArray(sent) ? { parts: sent } : undefined;
+        await accepted(actor.post(`${path}/complete`, named), 200);
+        const { sha256: found } = await new Uploading(t).scanned(actor, reservation.fileId);
+        assert.equal(found, sha256(content), failures.join());
+        return { sent, path };
+      };
 
-  test("a page of another origin uploads to storage and saves the scanned file under its name", async (o) => {
-    const { page, actor, files } = o;
-    const reservation = await o.reserve(null);
-    const sent = await page.evaluate(`putWhole(${JSON.stringify(reservation)})`);
-    assert.equal((sent as { status: number }).status, 200, o.failures.join());
-    assert.equal((await actor.post(`/api/v1/files/${reservation.fileId}/complete`)).status, 200);
-    assert.equal((await files.scanned(actor, reservation.fileId)).sha256, sha256(content));
-    const body = await accepted(actor.get(`/api/v1/files/${reservation.fileId}/download-url`), 200);
-    const [download] = await Promise.all([
-      page.waitForEvent("download"),
-      page.evaluate(`save(${JSON.stringify(body.url)})`),
-    ]);
-    assert.equal(download.suggestedFilename(), fileName);
-    const saved = await Deno.readFile(await download.path());
-    assert.equal(sha256(saved), sha256(content));
-    assert.match(page.url(), /app\.test/, "the page was not left");
-  });
+      const { sent, path } = await uploaded<Sent>("putWhole", null);
+      assert.equal(sent.status, 200);
+      const { url } = await accepted(actor.get(`${path}/download-url`), 200);
+      const saving = page.evaluate(`save(${JSON.stringify(url)})`);
+      const [download] = await Promise.all([page.waitForEvent("download"), saving]);
+      assert.equal(download.suggestedFilename(), fileName);
+      assert.equal(sha256(await Deno.readFile(await download.path())), sha256(content));
+      assert.match(page.url(), /app\.test/, "the page was not left");
 
-  test("a page uploads parts concurrently and reads their ETags for the confirmation", async (o) => {
-    const reservation = await o.reserve(2);
-    const parts = await o.page.evaluate(`putParts(${JSON.stringify(reservation)})`) as PartSent[];
-    assert.deepEqual(parts.map(({ status }) => status), [200, 200], o.failures.join());
-    assert.ok(parts.every(({ etag }) => etag), "ETag is exposed to pages");
-    const path = `/api/v1/files/${reservation.fileId}`;
-    await accepted(o.actor.post(`${path}/complete`, { parts }), 200);
-    assert.equal((await o.files.scanned(o.actor, reservation.fileId)).sha256, sha256(content));
+      const { sent: parts } = await uploaded<PartSent[]>("putParts", 2);
+      assert.deepEqual(parts.map(({ status }) => status), [200, 200]);
+      assert.ok(parts.every(({ etag }) => etag), "ETag is exposed to pages");
+    },
   });
 }
 
-interface Reservation {
-  fileId: string;
-  requiredHeaders: Record<string, string>;
-  parts: unknown[];
-}
-
-interface PartSent {
-  status: number | string;
+interface Sent {
+  status: number;
   etag: string | null;
 }
 
-interface Visit {
-  page: Page;
-  actor: Actor;
-  reserve(parts: number | null): Promise<Reservation>;
-  /** The errors on the page's console. */
-  failures: string[];
-  files: Uploading;
+interface PartSent extends Sent {
+  partNumber: number;
 }

@@ -17,7 +17,7 @@ await describeUploads("embedded", t);
 
 const files = new Uploading(t);
 const actor = await t.actor({ permissions: ALL });
-const { sql } = t.steward.platform;
+const { sql } = t;
 const MIB = 1024 * 1024;
 const good = { profile: "archive", fileName: "a.zip", contentType: "application/zip", sizeBytes: 100 * MIB };
 const reserve = (change: Record<string, unknown>, headers = {}) =>
@@ -60,7 +60,7 @@ Deno.test("requests with an Idempotency-Key that wait for storage block no datab
       return noAnswer;
     },
   });
-  const connections = INSTANCES * t.steward.platform.config.DATABASE_POOL;
+  const connections = INSTANCES * t.platform.config.DATABASE_POOL;
   const keys = Array.from({ length: connections + 2 }, () => crypto.randomUUID());
   const fileName = `${crypto.randomUUID()}.zip`;
   const reserveWith = (key: string) => reserve({ fileName, parts: true }, { "idempotency-key": key });

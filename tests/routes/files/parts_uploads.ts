@@ -195,7 +195,7 @@ export async function describeUploads(
     const half = first.sizeBytes;
     const path = `/api/v1/files/${fileId}/parts`;
     const resume = (body?: unknown): Promise<Progress> => accepted(actor.post(path, body));
-    await sql`update files set upload_expires_at = now() + interval '2 seconds' where id = ${fileId}`;
+    await sql`update files set upload_expires_at = now() + interval '1 minute' where id = ${fileId}`;
     const begun = await resume();
     assert.deepEqual([begun.received, begun.parts.length], [[], 2]);
     assert.ok(Date.parse(begun.uploadExpiresAt) > Date.now() + 10 * 60_000, "the reservation was extended");

@@ -15,7 +15,7 @@ const tenantId = ours.tenantId ?? "";
 const colleague = await t.actor({ permissions: ALL, tenantId });
 const theirs = await t.actor({ permissions: ALL });
 const admin = await t.actor({ permissions: [...ALL, "admin:system"], tenantId: t.platformTenantId });
-const { sql } = t.steward.platform;
+const { sql } = t;
 const fileOf = async (tenantId: string | null) =>
   `/api/v1/files/${await files.fileIn("Available", { tenantId })}`;
 type Owner = { scope: string; ownerId: string };

@@ -9,7 +9,7 @@ import { delivered, email, hurry, nextAttempt, path, settledDetail, to } from ".
 import { mailTo, setupProviders } from "./providers.ts";
 
 const t = await setupProviders();
-const { platform } = t.steward;
+const { platform } = t;
 const ann = await t.actor({ permissions: ["send:notifications", ...ALL] });
 const uploading = new Uploading(t);
 const file = await uploading.uploadAndScan(ann);

@@ -9,7 +9,7 @@ import { delivered, email, path, sent, settledDetail, to } from "./notifications
 import { gateways, header, mailTo, secrets, setupProviders } from "./providers.ts";
 
 const t = await setupProviders();
-const { sql, baseUrl } = t.steward.platform;
+const { sql, baseUrl } = t.platform;
 const sender = () => t.actor({ permissions: ["send:notifications", "read:events"] });
 const ann = await sender();
 const base = "/api/v1/notification-feedback";

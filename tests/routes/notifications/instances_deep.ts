@@ -11,7 +11,7 @@ import { openStream } from "./user_stream.ts";
 
 const keys = { TOKEN_KEYS: JSON.stringify([await generateTokenKey()]), PUBLIC_URL: "http://steward.test" };
 const t = await setup(keys);
-const { DATABASE_URL = "" } = t.steward.platform.config;
+const { DATABASE_URL = "" } = t.platform.config;
 const instance = (url = DATABASE_URL ?? "") => setup({ ...keys, DATABASE_URL: url, JOB_CONCURRENCY: "0" });
 const second = await instance();
 Deno.test.afterAll(async () => {

@@ -16,7 +16,7 @@ import {
 import { answers, fcm, gateways, mailNetwork, mailsOf, receiver, setupProviders } from "./providers.ts";
 
 const t = await setupProviders();
-const { sql } = t.steward.platform;
+const { sql } = t;
 const ann = await t.actor({ permissions: ["send:notifications"] });
 const accept = (address: string) => answers.set(address, "250 ok");
 const statuses = (detail: { recipients: { address: string; status: string }[] }) =>
@@ -198,34 +198,20 @@ Deno.test("a direct push returns FCM's answer, or a job finishes the devices tha
 });
 
 Deno.test("without a provider a channel is rejected at once; the outbox is not used instead", async () => {
-  const restore = t.replace((platform) => platform, { push: [], sms: [] });
-  try {
-    const text = { channel: "Sms", ...to("+351912345678"), textBody: "x" };
-    const later = { notification: text, scheduledAt: "2100-01-01T00:00:00Z" };
-    const code = "NOTIFICATION_CHANNEL_NOT_CONFIGURED";
-    refused(await ann.post(`${path}/send`, push("ok-5")), 400, code);
-    refused(await ann.post(`${path}/send`, text), 400, code);
-    refused(await ann.post(`${path}/schedule`, later), 400, code);
-    refused(await ann.post(`${path}/push`, { title: "T", deviceTokens: ["ok-5"] }), 400, code);
-  } finally {
-    restore();
+  using _without = t.replace((platform) => platform, { push: [], sms: [] });
+  const text = { channel: "Sms", ...to("+351912345678"), textBody: "x" };
+  const asks: [route: string, body: Record<string, unknown>][] = [
+    ["send", push("ok-5")],
+    ["send", text],
+    ["schedule", { notification: text, scheduledAt: "2100-01-01T00:00:00Z" }],
+    ["push", { title: "T", deviceTokens: ["ok-5"] }],
+  ];
+  for (const [route, body] of asks) {
+    refused(await ann.post(`${path}/${route}`, body), 400, "NOTIFICATION_CHANNEL_NOT_CONFIGURED");
   }
 });
 
-const [first, second] = gateways;
 const text = (...numbers: string[]) => ({ channel: "Sms", ...to(...numbers), textBody: "Hello" });
-const clear = () => gateways.forEach((each) => (each.requested.length = 0, each.accepted.length = 0));
-type Fault = (typeof first)["fault"];
-/** Sends a text message while the gateways answer with these faults. */
-async function sentDuring(faults: [Fault, Fault], ...numbers: string[]) {
-  clear();
-  [first.fault, second.fault] = faults;
-  try {
-    return await delivered(t, ann, text(...numbers));
-  } finally {
-    first.fault = second.fault = null;
-  }
-}
 
 Deno.test("a text of more than 1,600 characters is rejected after rendering", async () => {
   const template = { slug: "long-text", name: "Long text", textBodyTemplate: "{{ words }}" };
@@ -239,7 +225,9 @@ Deno.test("a text of more than 1,600 characters is rejected after rendering", as
 
 Deno.test("answers and attempts contain neither the gateway's address nor the credentials", async () => {
   const fault = { status: 401, code: 20003, message: "Authenticate" };
-  const detail = JSON.stringify(await sentDuring([fault, fault], "+351912345641"));
+  for (const gateway of gateways) gateway.fault = fault;
+  const sending = delivered(t, ann, text("+351912345641"));
+  const detail = JSON.stringify(await sending.finally(() => gateways.forEach((each) => each.fault = null)));
   assert.ok(!/127\.0\.0\.1|t0ken|AC0000/.test(detail), detail);
   assert.ok(!t.logs.some((line) => line.includes("t0ken")));
 });

@@ -30,7 +30,7 @@ const send = (by: Actor, ...given: Parameters<typeof message>) =>
   by.post(`${notifications}/send`, message(...given));
 const mailFor = (recipient: string) =>
   until(
-    async () => (await t.steward.platform.outbox?.list())?.find(({ to }) => to.includes(recipient)),
+    async () => (await t.platform.outbox?.list())?.find(({ to }) => to.includes(recipient)),
     Boolean,
     { what: `a mail for ${recipient}` },
   );
@@ -228,7 +228,7 @@ Deno.test("a template with more than 50 parts is refused with that reason", asyn
   const by = await sender();
   const slugs = Array.from({ length: 51 }, (_, number) => `piece${number}`);
   const first = await partial(by, "piece0", "piece");
-  await t.steward.platform.sql`insert into notification_templates
+  await t.sql`insert into notification_templates
     select (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(), 'slug', 'piece' || n))).*
     from notification_templates p, generate_series(1, 50) n where p.id = ${first}`;
   const using = (count: number) => {

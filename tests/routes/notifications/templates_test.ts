@@ -56,7 +56,7 @@ Deno.test("the list shows the tenant's own by locale, and the shipped ones on re
   const list = async (query = "") => (await actor.get(`${templates}?${query}`)).body;
   const { items } = await list();
   assert.deepEqual(pluck(items, "slug", "locale"), [["a", "en"], ["b", "en"], ["b", "fr"]]);
-  const [row] = await t.steward.platform.sql<{ shipped: number }[]>`
+  const [row] = await t.sql<{ shipped: number }[]>`
     select count(*)::int as shipped from notification_templates where tenant_id is null`;
   assert.equal((await list("includeShipped=true")).totalCount, 3 + (row?.shipped ?? 0));
   assert.equal((await list("locale=EN")).totalCount, 2);
@@ -117,7 +117,7 @@ Deno.test("simultaneous changes each make a version, and a version never changes
   await Promise.all([0, 1, 2].map((n) => n % 2 ? restore() : edit(n)));
   const versions = pluck((await ann.get(`${templates}/${id}/versions`)).body, "version");
   assert.deepEqual(versions, [4, 3, 2, 1]);
-  const changed = t.steward.platform
+  const changed = t.platform
     .sql`update notification_template_versions set subject_template = 'x' where template_id = ${id}`;
   await assert.rejects(Promise.resolve(changed), /never change/);
 });

@@ -6,7 +6,7 @@ import { delivered, path, refused, sent, to } from "./notifications.ts";
 import { openStream } from "./user_stream.ts";
 
 const t = await setupShared();
-const { sql, outbox } = t.steward.platform;
+const { sql, outbox } = t.platform;
 const tenantId = await t.tenant();
 const sender = await t.actor({ tenantId, permissions: ["send:notifications"] });
 const own = "/api/v1/user-notifications";

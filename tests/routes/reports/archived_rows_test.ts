@@ -13,7 +13,7 @@ import { drawnReport, generateNow, REPORTS, setupReports } from "./support.ts";
 
 const t = await setupReports({ ARCHIVE: "jobs,messages,events", JOB_POLL_MS: "3600000" });
 Deno.test.afterAll(() => t.stop());
-const { platform } = t.steward;
+const { platform } = t;
 const { sql, objects } = platform;
 const ADDRESS = "person@example.test";
 const readers = ["send:notifications", "read:events"];

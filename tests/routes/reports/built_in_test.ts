@@ -16,7 +16,7 @@ import {
 } from "./support.ts";
 
 const t = await setupSharedReports();
-const { sql } = t.steward.platform;
+const { sql } = t;
 
 /** The rows of a report as objects by column title. The cells of these tests contain no quotes. */
 async function rowsOf(by: Actor, templateId: string, parameters = {}): Promise<Record<string, string>[]> {

@@ -22,8 +22,7 @@ import {
 
 const t = await setupSharedReports();
 const actor = await t.actor();
-const { platform } = t.steward;
-const { sql } = platform;
+const { platform, sql } = t;
 const { Completed, Failed, Delivered, Cancelled, Generating } = STATUS;
 
 const item = (value: unknown, ...recipients: string[]) => ({ value, recipients });

@@ -13,13 +13,13 @@ const CRASHES = MAX_FAILURES;
 
 async function storedKeys(t: TestService): Promise<string[]> {
   const keys = [];
-  for await (const { key } of t.steward.platform.objects.list("")) keys.push(key);
+  for await (const { key } of t.platform.objects.list("")) keys.push(key);
   return keys;
 }
 
 Deno.test("a report whose process is killed again and again while it generates is completed, and nothing is left over", async () => {
   const t = await setupReports({ JOB_CONCURRENCY: "0" });
-  const { sql } = t.steward.platform;
+  const { sql } = t.platform;
   /** Settings with which another process uses the same database and bucket. */
   const shared = { ...environmentOf(t), S3_PATH_STYLE: "true" };
   const actor = await t.actor();

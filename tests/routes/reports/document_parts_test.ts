@@ -239,7 +239,7 @@ Deno.test("a loop of partials is refused", async () => {
   const looped = await by.put(`${PARTIALS}/${loop}`, { templateId: loop, htmlBodyTemplate: "{{> back}}" });
   assert.match(looped.body.detail, /contains itself: loop → back → loop/);
   // a loop in the database, as two changes at the same time could make
-  await t.steward.platform.sql`update notification_templates set html_body_template = '{{> back}}',
+  await t.sql`update notification_templates set html_body_template = '{{> back}}',
     part_slugs = '{back}', version = version + 1 where id = ${loop}`;
   const cyclic = await by.post(DOCUMENTS, given("<page>\n{{> loop}}</page>"));
   refused(cyclic, 400, INVALID);

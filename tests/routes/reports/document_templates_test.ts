@@ -42,7 +42,7 @@ const preview = (bodyTemplate: string, data: Record<string, unknown> = {}) =>
 Deno.test("a preview that takes too long is refused with what to do instead", async () => {
   const o = { tenantId: ann.tenantId ?? "", language: null, data: { name: "Ana", sum: 1 } };
   const given = { ...template(), locale: "en", texts: null };
-  await assert.rejects(previewDocument(t.steward.platform, given, o, 0), {
+  await assert.rejects(previewDocument(t.platform, given, o, 0), {
     code: "REPORT_TOO_LARGE_FOR_SYNC",
     status: 400,
     message: /not ready within 0 s; .* in the background/,
@@ -51,7 +51,7 @@ Deno.test("a preview that takes too long is refused with what to do instead", as
     throw new DocumentThreadLost("out of memory");
   };
   using _lost = t.replace(({ reports }) => reports.threads, { make: lost });
-  await assert.rejects(previewDocument(t.steward.platform, given, o), /used up the memory of its thread; /);
+  await assert.rejects(previewDocument(t.platform, given, o), /used up the memory of its thread; /);
 });
 
 Deno.test("versions of a document template are compared, and restored as a new one", async () => {
@@ -242,7 +242,7 @@ Deno.test("requests for documents are refused before anything is queued", async 
     invalid(copies, "delivery.targetPath");
     assert.match(copies.body.errors["delivery.targetPath"][0], /^items\.0 and items\.1 would be copied/);
   }
-  const queued = await t.steward.platform.sql`select from report_executions where document_version_id in
+  const queued = await t.sql`select from report_executions where document_version_id in
     (select id from document_template_versions where template_id = ${id})`;
   assert.equal(queued.length, 0);
 });

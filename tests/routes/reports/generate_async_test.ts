@@ -25,8 +25,7 @@ import {
 } from "./support.ts";
 
 const t = await setupSharedReports();
-const { platform } = t.steward;
-const { sql } = platform;
+const { platform, sql } = t;
 const analyst = await t.actor({ permissions: ["read:users"] });
 const read = async (id: string) => (await analyst.get(`${REPORTS}/${id}`)).body;
 const slowReport = (rows = 10_000) => generateLater(analyst, { templateId: "slow", parameters: { rows } });

@@ -19,7 +19,7 @@ import {
 } from "./support.ts";
 
 const t = await setupSharedReports();
-const { platform } = t.steward;
+const { platform } = t;
 const { objects } = platform;
 const analyst = await t.actor({ permissions: ["read:users"] });
 const request = (body: Record<string, unknown>, by = analyst) => by.post(`${REPORTS}/generate`, body);
@@ -256,7 +256,7 @@ Deno.test("a query that fails after its first rows fails the report, reveals no 
   assert.equal(more.length, 0);
   const errorMessage = "The query failed (SQLSTATE 22012).";
   has((await actor.get(`${REPORTS}/${failed.id}`)).body, { status: STATUS.Failed, errorMessage });
-  const held = await t.steward.platform.sql`select status from files where tenant_id = ${actor.tenantId}`;
+  const held = await t.sql`select status from files where tenant_id = ${actor.tenantId}`;
   assert.ok(pluck(held, "status").every((status) => status === "Pending"));
 });
 

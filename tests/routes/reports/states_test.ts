@@ -20,8 +20,7 @@ import { until } from "../../support/until.ts";
 import { CSV, execution, generateLater, REPORTS, SCHEDULES, setupIdleReports, STATUS } from "./support.ts";
 
 const t = await setupIdleReports();
-const { platform } = t.steward;
-const { sql } = platform;
+const { platform, sql } = t;
 const actor = await t.actor();
 
 const file = { fileId: newId(), sizeBytes: 1, fileName: "a.csv", contentType: "text/csv" };

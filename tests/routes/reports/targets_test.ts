@@ -30,8 +30,7 @@ Deno.test.afterAll(async () => {
   await t.stop();
   await other.stop();
 });
-const { platform } = t.steward;
-const { sql } = platform;
+const { platform, sql } = t;
 const manager = () => t.actor({ permissions: MANAGER });
 const actor = await manager();
 const generate = async (actor: Actor, delivery: unknown): Promise<string> =>
