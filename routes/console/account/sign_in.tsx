@@ -101,7 +101,7 @@ export class SignIn {
       }
       const choice = factorToken ? await readChoice(api, factorToken) : null;
       if (choice) return await this.#askForFactor(asked, { factorToken, choice }, refusal);
-      return await this.#show(asked, refusal.flash, { email });
+      return await this.#show(asked, refusal.flash, { email, status: refusal.status });
     }
   }
 
@@ -133,7 +133,11 @@ export class SignIn {
   async #show(
     asked: Asked,
     notice: SignInNotice | null,
-    { email, ownProviders }: { email?: string; ownProviders?: Answer<"readSignInOptions">["providers"] } = {},
+    { email = "", ownProviders, status = notice?.tone === "bad" ? 401 : 200 }: {
+      email?: string;
+      ownProviders?: Answer<"readSignInOptions">["providers"];
+      status?: number;
+    } = {},
   ): Promise<Response> {
     const { request } = asked;
     const { urls } = this.answers;
@@ -155,7 +159,7 @@ export class SignIn {
         to={destinationOf(request)}
         action={`sign-in${searchOf(formQuery(request))}`}
         notice={notice}
-        email={email ?? ""}
+        email={email}
         providers={providers}
         ownProviders={own}
         hasPassword={!options || options.passwordSignIn || searchParams.has("password")}
@@ -164,7 +168,7 @@ export class SignIn {
         back={back}
         begun={searchParams.get("begun") ?? ""}
       />,
-      notice?.tone === "bad" ? 401 : 200,
+      status,
       providers.length + own.length > 0 ? cookies : [],
       styleSource(brandStyle(looks)),
     );
