@@ -4,7 +4,7 @@ import { digest, newSecret } from "../../../domain/shared/secrets.ts";
 import type { HttpClient } from "../../support/http.ts";
 import { accepted, outcome, refused } from "../../support/outcomes.ts";
 import { mailsTo, resetTokenFor, subjectsTo, tokenOf, withJobs } from "./mails.ts";
-import { bearer, PASSWORD, person, racing, setupSignIns, signedIn, signIn, withToken } from "./people.ts";
+import { bearer, PASSWORD, person, setupSignIns, signedIn, signIn, withToken } from "./people.ts";
 
 const t = await setupSignIns();
 const { sql } = t.steward.platform;
@@ -119,23 +119,6 @@ Deno.test("a change is ended by a new password of another session, by change or 
     await end(user.id, user.email);
     assert.equal(await outcome(confirm(token)), INVALID, name);
   }
-});
-
-Deno.test("wrong passwords are reported by field and lock the session; without a password there is no change", async () => {
-  const { id, email, me } = await signedIn(t);
-  const guess = () => ask(me, newAddress(), "wrong");
-  for (let n = 0; n < 4; n++) {
-    const answer = await guess();
-    await refused("400 VALIDATION_ERROR", answer);
-    assert.match(answer.body.errors[0], /^password: /);
-  }
-  const locked = "401 ACCOUNT_LOCKED_UNAUTHORIZED";
-  const raced = await racing(t, id, guess, () => ask(me, newAddress()));
-  assert.deepEqual(raced, ["400 VALIDATION_ERROR", locked], "also of simultaneous guesses");
-  await refused(locked, ask(me, newAddress()));
-  assert.deepEqual(await mailsTo(t, email), []);
-  const none = await ask(await t.actor(), newAddress());
-  assert.match(none.body.errors[0], /^password: the account has no password/);
 });
 
 Deno.test("a link is refused if it is unknown or expired, or the user inactive", async () => {

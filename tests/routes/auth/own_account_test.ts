@@ -18,8 +18,12 @@ const ME = "/api/v1/auth/me";
 const NEW = "another good one";
 
 type Me = { me: { post: typeof t.nobody.post } };
-const changePassword = ({ me }: Me, currentPassword = PASSWORD, newPassword = NEW) =>
-  me.post("/api/v1/auth/change-password", { currentPassword, newPassword });
+const changePassword = ({ me }: Me) =>
+  me.post("/api/v1/auth/change-password", { currentPassword: PASSWORD, newPassword: NEW });
+/** Another session of a user. */
+const signedInAgain = async ({ email }: { email: string }) => ({
+  me: withToken(t, (await accepted(signIn(t, email))).accessToken),
+});
 
 Deno.test("me answers the roles and permissions in the token's tenant; a deactivated link gives none", async () => {
   const { me } = await signedIn(t, { role: "Visitor" });
@@ -43,10 +47,10 @@ Deno.test("users can change their own names and number, and nothing else of them
 
 Deno.test("changing the password ends the other sessions and keeps the caller's", async () => {
   const user = await signedIn(t);
-  const other = await accepted(signIn(t, user.email));
+  const other = await signedInAgain(user);
   await accepted(changePassword(user), 204);
   await accepted(user.me.get(ME));
-  await refused("401 TOKEN_REVOKED", withToken(t, other.accessToken).get(ME));
+  await refused("401 TOKEN_REVOKED", other.me.get(ME));
   await refused("401 CREDENTIALS_INVALID_UNAUTHORIZED", signIn(t, user.email));
   await accepted(signIn(t, user.email, NEW));
   const audited = await sql`select before, after from audit_log where target_id = ${user.id}`;
@@ -54,21 +58,27 @@ Deno.test("changing the password ends the other sessions and keeps the caller's"
 });
 
 Deno.test("wrong current passwords are reported by field and lock the session at the fifth, not the account", async () => {
-  const user = await signedIn(t);
-  const guess = () => changePassword(user, "not mine at all");
-  for (let n = 0; n < 4; n++) {
-    const answer = await guess();
-    await refused("400 VALIDATION_ERROR", answer);
-    assert.match(answer.body.errors[0], /^currentPassword: /);
+  const ways: [route: string, member: string, more: object, without: RegExp][] = [
+    ["change-password", "currentPassword", { newPassword: NEW }, /forgot-password/],
+    ["change-email", "password", { newEmail: "new@own.test" }, /^password: the account has no password/],
+  ];
+  for (const [route, member, more, without] of ways) {
+    const user = await signedIn(t);
+    const send = (password: string, { me }: Me = user) =>
+      me.post(`/api/v1/auth/${route}`, { ...more, [member]: password });
+    const guess = () => send("not mine at all");
+    for (let n = 0; n < 4; n++) {
+      const answer = await guess();
+      await refused("400 VALIDATION_ERROR", answer);
+      assert.ok(answer.body.errors[0].startsWith(`${member}: `));
+    }
+    const raced = await racing(t, user.id, guess, guess, () => send(PASSWORD));
+    const locked = "401 ACCOUNT_LOCKED_UNAUTHORIZED";
+    assert.deepEqual(raced, ["400 VALIDATION_ERROR", locked, locked], "also of simultaneous guesses");
+    await refused(locked, send(PASSWORD));
+    await accepted(send(PASSWORD, await signedInAgain(user)));
+    assert.match((await send(PASSWORD, { me: await t.actor() })).body.errors[0], without);
   }
-  const raced = await racing(t, user.id, guess, guess, () => changePassword(user));
-  const locked = "401 ACCOUNT_LOCKED_UNAUTHORIZED";
-  assert.deepEqual(raced, ["400 VALIDATION_ERROR", locked, locked], "also of simultaneous guesses");
-  await refused("401 ACCOUNT_LOCKED_UNAUTHORIZED", changePassword(user));
-  const { accessToken } = await accepted(signIn(t, user.email));
-  await accepted(changePassword({ me: withToken(t, accessToken) }), 204);
-  const without = await changePassword({ me: await t.actor() });
-  assert.match(without.body.errors[0], /forgot-password/, "a user without a password");
 });
 
 Deno.test("the owner changes the password while others have locked the account, which ends the lock", async () => {
@@ -98,7 +108,7 @@ Deno.test("users list their own open sessions, newest first, and can end any of 
   const user = await person(t);
   const login = { email: user.email, password: PASSWORD };
   const first = await accepted(t.nobody.post("/auth/login", login, { "user-agent": "First" }));
-  const second = withToken(t, (await accepted(signIn(t, user.email))).accessToken);
+  const { me: second } = await signedInAgain(user);
   const theirs = await t.actor();
   const path = "/api/v1/auth/sessions";
   const sessions = await accepted(second.get(path));
