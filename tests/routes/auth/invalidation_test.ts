@@ -76,12 +76,9 @@ Deno.test("access tokens, refresh tokens and console sessions end together, and 
 });
 
 Deno.test("a change of a role's permissions ends the tokens of all its holders, and no others", async () => {
-  const ids = async (code: string) => (await permissionIds(code))[0] ?? "";
-  const [read, held, send] = [
-    await ids("read:roles"),
-    await ids("read:users"),
-    await ids("send:notifications"),
-  ];
+  const [read, held, send] = await Promise.all(
+    ["read:roles", "read:users", "send:notifications"].map(async (code) => (await permissionIds(code))[0]),
+  );
   const changes: [expected: string[], change: (admin: Actor, actors: Cast) => Promise<HttpAnswer>][] = [
     [["first", "fellow"], (admin, { first }) => admin.put(rolePath(first), { permissionIds: [held, read] })],
     [["first", "fellow"], (admin, { first }) => admin.delete(`${rolePath(first)}/permissions/${held}`)],

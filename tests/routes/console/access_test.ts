@@ -47,15 +47,11 @@ Deno.test("before a role is saved, the page shows who gains and loses what, and 
   assert.equal(await mayReadUsers(), false, "the review changes nothing");
   (await browser.press("Save for 1 user")).shows("The role was saved.");
   assert.equal(await mayReadUsers(), true);
-  (await browser.press("Undo")).shows("The change was undone.");
-  assert.equal(await mayReadUsers(), false);
 });
 
 Deno.test("custom permissions are created, changed and deleted; built-in ones have no actions", async () => {
   const browser = await browseAt(t, await t.actor({ permissions: MANAGER }), "permissions/new");
-  const wrong = await browser.press("Create", { Code: "Approve Invoices", Category: "Invoices" });
-  assert.equal(wrong.shows("expected action:resource").status, 400);
-  const made = await browser.press("Create", { Code: "approve:invoices" });
+  const made = await browser.press("Create", { Code: "approve:invoices", Category: "Invoices" });
   const edits = made.shows("approve:invoices was created.").offers.filter((name) => name === "Edit");
   assert.equal(edits.length, 1, "only the own one");
   await browser.follow("Edit");

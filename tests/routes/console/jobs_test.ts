@@ -132,7 +132,6 @@ Deno.test("a schedule is chosen from parts: the next runs are shown, a missing p
   const refused = await browser.press("Create", { Repeats: "weekly", weekdays: [] });
   assert.equal(refused.shows("Choose at least one day.").value("jobId"), "weekly-one");
   (await browser.press("Create", { weekdays: ["5"] })).shows("every Friday at 17:30");
-  assert.equal((await admin.get("/api/v1/recurring-jobs/weekly-one")).body.cronExpression, "30 17 * * 5");
 });
 
 const isInside = (tag: { parent: unknown }, of: unknown): boolean =>

@@ -270,3 +270,21 @@ export function hiddenOf(html: string, action: string): [string, string][] {
   assert.ok(fields.length > 0, `no form ${action}`);
   return fields.map(([, name = "", value = ""]) => [name, value.replaceAll("&quot;", '"')]);
 }
+
+/** The search of an actor: gives the addresses of the results, and the whole page. */
+export async function searcher(t: TestService, actor: Actor) {
+  const browser = await browse(t, actor);
+  return async (q: string, part = "") => {
+    const { status, html } = await browser.open(`search?${new URLSearchParams({ q, ...part && { part } })}`);
+    assert.equal(status, 200, q);
+    const results = html.slice(html.indexOf('<main id="content"')).split("</main>")[0] ?? "";
+    const hrefs = [...results.matchAll(/class="finder-item" href="([^"]+)"/g)].map(([, href]) => href ?? "");
+    return { html, hrefs };
+  };
+}
+
+/** Settings of a service with an OpenID provider, which does not answer, and a short limit for reading a body. */
+export const AWAY = {
+  OIDC_PROVIDERS: JSON.stringify({ away: { issuer: "http://127.0.0.1:1", clientId: "x" } }),
+  BODY_TIMEOUT_SECONDS: "1",
+};

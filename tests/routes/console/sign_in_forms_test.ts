@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { digest, newSecret } from "../../../domain/shared/secrets.ts";
 import { setupShared } from "../../support/setup.ts";
-import { browse, PlainBrowser } from "./plain_browser.ts";
-import { AWAY } from "./sign_in_services.ts";
+import { AWAY, browse, PlainBrowser } from "./plain_browser.ts";
 
 const t = await setupShared(AWAY);
 
