@@ -1,7 +1,5 @@
 import assert from "node:assert/strict";
-import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
-import { openSession } from "../../../domain/access/sign_in/sessions.ts";
-import { mainPool, transact } from "../../../infra/postgres/postgres.ts";
+import { mainPool } from "../../../infra/postgres/postgres.ts";
 import { pluck } from "../../support/answers.ts";
 import type { HttpAnswer, HttpClient } from "../../support/http.ts";
 import { countLockWaits } from "../../support/lock_waits.ts";
@@ -9,25 +7,15 @@ import { accepted, outcome, refused } from "../../support/outcomes.ts";
 import type { Actor } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { catalogRole, insertLink } from "../access/users.ts";
-import { bearer, person, refresh, setupSignIns, signIn, withToken } from "./people.ts";
+import { browse, PlainBrowser } from "../console/plain_browser.ts";
+import { bearer, person, refresh, setupSignIns, signIn } from "./people.ts";
 
 const t = await setupSignIns();
 const { systemAdmin } = t;
-const { platform } = t.steward;
-const sql = mainPool(platform.sql);
+const sql = mainPool(t.sql);
 const ENDED = "401 SESSION_INVALIDATED";
 
 const stateOf = (client: HttpClient) => outcome(client.get("/auth/me"));
-
-/** The access token of another session of the actor. */
-async function openAnother({ userId }: Actor, tenantId: string | null): Promise<string> {
-  const { accessToken } = await transact(sql, async (tx) => {
-    const [user] = await tx<{ id: string }[]>`select id from users where id = ${userId}`;
-    assert.ok(user);
-    return await openSession(platform, tx, { user, tenantId, amr: ["pwd"], ip: null, userAgent: null });
-  });
-  return accessToken;
-}
 
 type Change = () => Promise<HttpAnswer>;
 
@@ -67,43 +55,30 @@ const tenantPath = ({ tenantId }: Actor) => `/api/v1/tenants/${tenantId}`;
 
 Deno.test("access tokens, refresh tokens and console sessions end together, and the console gives the reason", async () => {
   const { first, outsider } = await cast();
-  const cookieOf = async (actor: Actor) => {
-    const secret = await openBrowserSession(platform, await openAnother(actor, actor.tenantId));
-    return { cookie: `steward_console=${secret}` };
-  };
-  const pages = new Map([[first, await cookieOf(first)], [outsider, await cookieOf(outsider)]]);
-  const visit = async (actor: Actor, address: string) => {
-    const page = await fetch(`${t.url}/console/${address}`, {
-      headers: pages.get(actor)!,
-      redirect: "manual",
-    });
-    await page.body?.cancel();
-    return { status: page.status, location: page.headers.get("location") ?? "" };
-  };
+  const [browser, other] = [
+    await browse(t, await t.signedIn(first)),
+    await browse(t, await t.signedIn(outsider)),
+  ];
   const role = { permissionIds: await permissionIds("read:roles") };
   await accepted((await administrator({ first })).put(rolePath(first), role));
   await refused(ENDED, first.get("/auth/me"), refresh(t, first));
-  const { location } = await visit(first, "users?search=x");
+  const { location } = await browser.open("users?search=x");
   assert.match(location, /\/console\/sign-in\?to=users%3Fsearch%3Dx&reason=access-changed$/);
   const texts = { en: "Your access changed. Sign in again.", pt: "Seu acesso mudou. Entre de novo." };
   for (const [language, text] of Object.entries(texts)) {
-    const page = await fetch(new URL(location, t.url), { headers: { "accept-language": language } });
-    const html = await page.text();
+    const { html } = await new PlainBrowser(t, language).open(location);
     assert.ok(html.includes(text), html);
     assert.ok(html.includes('action="sign-in?to=users%3Fsearch%3Dx"')); // then it returns to the page
   }
   await accepted(outsider.get("/auth/me"));
-  assert.equal((await visit(outsider, "account")).status, 200);
+  assert.equal((await other.open("account")).status, 200);
   await accepted(refresh(t, outsider));
 });
 
 Deno.test("a change of a role's permissions ends the tokens of all its holders, and no others", async () => {
-  const ids = async (code: string) => (await permissionIds(code))[0] ?? "";
-  const [read, held, send] = [
-    await ids("read:roles"),
-    await ids("read:users"),
-    await ids("send:notifications"),
-  ];
+  const [read, held, send] = await Promise.all(
+    ["read:roles", "read:users", "send:notifications"].map(async (code) => (await permissionIds(code))[0]),
+  );
   const changes: [expected: string[], change: (admin: Actor, actors: Cast) => Promise<HttpAnswer>][] = [
     [["first", "fellow"], (admin, { first }) => admin.put(rolePath(first), { permissionIds: [held, read] })],
     [["first", "fellow"], (admin, { first }) => admin.delete(`${rolePath(first)}/permissions/${held}`)],
@@ -217,7 +192,7 @@ Deno.test("deactivating, activating and deleting a tenant end the tokens of all 
   const { same, outsider } = actors;
   await sql`insert into user_tenants (user_id, tenant_id) values (${same.userId}, ${await t.tenant()})`;
   await sql`update tenants set is_active = false where id = ${same.tenantId}`;
-  const global = withToken(t, await openAnother(same, null));
+  const global = await t.signedIn({ ...same, tenantId: null } as Actor);
   assert.equal(await stateOf(global), "200");
   await accepted(systemAdmin.put(tenantPath(same), { isActive: true }));
   assert.deepEqual([await stateOf(global), await stateOf(outsider)], [ENDED, "200"]);

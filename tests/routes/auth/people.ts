@@ -36,21 +36,17 @@ export async function person(
   } = {},
 ): Promise<Person> {
   const id = newId();
-  const email = o.email ?? `${id}@example.test`;
-  const passwordHash = o.passwordHash === undefined ? await hashed : o.passwordHash;
+  const { email = `${id}@example.test`, passwordHash = await hashed, isActive = true, role = "Admin" } = o;
   const links = o.links ?? [await t.tenant()];
   await transact(t.steward.platform.sql, async (tx) => {
     await tx`insert into users (id, email, password_hash, first_name, last_name, is_active, email_verified_at)
-      values (${id}, ${email}, ${passwordHash}, 'Some', 'Body', ${o.isActive ?? true},
-        ${o.isProved ? new Date() : null})`;
-    for (const [index, tenantId] of links.entries()) {
-      await tx`insert into user_tenants (user_id, tenant_id, is_default) values (${id}, ${tenantId}, ${
-        index === 0
-      })`;
+      values (${id}, ${email}, ${passwordHash}, 'Some', 'Body', ${isActive}, ${
+      o.isProved ? new Date() : null
+    })`;
+    for (const [index, tenant_id] of links.entries()) {
+      await tx`insert into user_tenants ${tx({ user_id: id, tenant_id, is_default: index === 0 })}`;
       await tx`insert into user_tenant_roles (user_id, tenant_id, role_id)
-        select ${id}, ${tenantId}, id from roles where tenant_id = ${tenantId} and name = ${
-        o.role ?? "Admin"
-      }`;
+        select ${id}, tenant_id, id from roles where tenant_id = ${tenant_id} and name = ${role}`;
     }
   });
   return { id, email, tenantId: links[0] ?? "" };

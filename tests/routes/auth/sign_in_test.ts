@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import type { Tx } from "../../../infra/postgres/postgres.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
+import { browse, type PlainBrowser } from "../console/plain_browser.ts";
 import { PASSWORD, person, racingFor, refresh, setupSignIns, signedIn, signIn, withToken } from "./people.ts";
 
 const t = await setupSignIns();
@@ -116,14 +116,10 @@ Deno.test("a session that is used ends 30 days after its sign-in", async () => {
 });
 
 Deno.test("a console session that is used ends 30 days after its sign-in, an unused one after 12 hours", async () => {
-  const { id, email } = await person(t);
-  const open = async () => await openBrowserSession(t.steward.platform, (await signInTo(email)).accessToken);
-  const status = async (secret: string) => {
-    const headers = { cookie: `steward_console=${secret}` };
-    const answer = await fetch(`${t.url}/console/account`, { headers, redirect: "manual" });
-    await answer.body?.cancel();
-    return answer.status;
-  };
+  const actor = await t.actor();
+  const { userId: id } = actor;
+  const open = async () => await browse(t, await t.signedIn(actor));
+  const status = async (browser: PlainBrowser) => (await browser.open("account")).status;
   const seen = (ago: string) =>
     sql`update browser_sessions set last_seen_at = now() - ${ago}::interval
       where session_id in (select id from sessions where user_id = ${id})`;

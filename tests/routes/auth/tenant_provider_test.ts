@@ -2,17 +2,16 @@
 import assert from "node:assert/strict";
 import { newId } from "../../../domain/shared/ids.ts";
 import { pluck } from "../../support/answers.ts";
-import { type Account, Browser, CLIENT_SECRET, startOidcProvider } from "../../support/oidc.ts";
+import { type Account, type Browser, CLIENT_SECRET, startOidcProvider } from "../../support/oidc.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import type { Actor } from "../../support/setup.ts";
 import { insertRole } from "../access/users.ts";
 import { addApp } from "./factors.ts";
-import { OpenIdTest, type Outcome, PUBLIC_URL, readOutcome } from "./openid.ts";
+import { OpenIdTest, PUBLIC_URL } from "./openid.ts";
 import { failSignIns, person, signedIn, signIn, withToken } from "./people.ts";
 
-const { t } = await OpenIdTest.start();
+const { t, newBrowser, begin, back, comeBack, finish } = await OpenIdTest.start();
 const { sql } = t.steward.platform;
-const startUrl = (providerId: string) => `${PUBLIC_URL}/api/v1/auth/oidc/${providerId}`;
 
 /** A new tenant with an administrator, a verified domain, and a provider, which is a client of the server below. */
 async function newCompany() {
@@ -31,7 +30,9 @@ async function verify(admin: Actor, name: string): Promise<void> {
 
 const [company, other] = [await newCompany(), await newCompany()];
 const provider = await startOidcProvider({
-  redirectUris: [company, other].map(({ providerId }) => `${startUrl(providerId)}/callback`),
+  redirectUris: [company, other].map(({ providerId }) =>
+    `${PUBLIC_URL}/api/v1/auth/oidc/${providerId}/callback`
+  ),
 });
 Deno.test.afterAll(() => provider.stop());
 for (const { admin, providerId } of [company, other]) {
@@ -51,27 +52,12 @@ function account(domain: string, claims: Account = {}): string {
   return login;
 }
 
-const newBrowser = () => new Browser({ [PUBLIC_URL]: t.url });
-
-/** Starts at a URL of the service, signs in at the server, and returns the URL that leads back. */
-async function back(login: string, startUrl: string, browser: Browser): Promise<string> {
-  const started = await browser.visit(startUrl);
-  assert.equal(started.status, 302, await started.text());
-  return await browser.signIn(started.headers.get("location") ?? "", login);
-}
-
-const comeBack = async (callback: string, browser: Browser) =>
-  await readOutcome(await browser.visit(callback));
-
 /** The browser in which an account signed in at the server, which does not ask for the login again. */
 const browsers = new Map<string, Browser>();
 
 /** A whole sign-in. */
-async function run(login: string, providerId: string, query: Record<string, string> = {}): Promise<Outcome> {
-  const browser = browsers.getOrInsertComputed(login, newBrowser);
-  const url = `${startUrl(providerId)}?${new URLSearchParams(query)}`;
-  return await comeBack(await back(login, url, browser), browser);
-}
+const run = async (login: string, providerId: string, query = {}) =>
+  await finish(await begin(providerId, query, browsers.getOrInsertComputed(login, newBrowser)), login);
 
 const rolesOf = async (userId: string): Promise<string[]> => {
   const rows = await sql`select r.name from user_tenant_roles h join roles r on r.id = h.role_id
@@ -111,12 +97,10 @@ Deno.test("a person of a verified domain becomes a user with the provider's role
 Deno.test("concurrent first sign-ins of a person are one user's", async () => {
   await accepted(admin.put(at, { createsUsers: true }));
   const login = account(domain);
-  const callbacks = await Promise.all([1, 2, 3].map(async () => {
-    const browser = newBrowser();
-    return { browser, callback: await back(login, startUrl(providerId), browser) };
-  }));
+  const flows = await Promise.all([1, 2, 3].map(() => begin(providerId)));
+  const callbacks = await Promise.all(flows.map((flow) => back(flow, login)));
   const ids = await Promise.all(
-    callbacks.map(async ({ browser, callback }) => (await accepted(comeBack(callback, browser))).user.id),
+    flows.map(async (flow, n) => (await accepted(comeBack(flow, callbacks[n] ?? ""))).user.id),
   );
   assert.equal(new Set(ids).size, 1);
 });
@@ -250,16 +234,16 @@ Deno.test("two tenants may prove one domain; each signs in to itself only", asyn
 
 Deno.test("a disabled provider signs nobody in, ends its sessions and its unfinished sign-ins", async () => {
   const login = account(domain);
-  const browser = newBrowser();
   const { accessToken, refreshToken } = await accepted(run(login, providerId));
-  const callback = await back(login, startUrl(providerId), browser);
+  const flow = await begin(providerId);
+  const callback = await back(flow, login);
   const returned = await run(login, providerId, { returnTo: "/console/" });
   const code = new URLSearchParams(new URL(returned.location).hash.slice(1)).get("code");
   const strong = await strongAdmin();
   await accepted(strong.post(`${at}/disable`));
   await refused("401 TOKEN_REVOKED", withToken(t, accessToken).get("/auth/me"));
   await refused("401 TOKEN_REVOKED", t.nobody.post("/auth/refresh", { refreshToken }));
-  await refused(STATE, comeBack(callback, browser));
+  await refused(STATE, comeBack(flow, callback));
   await refused("400 OIDC_HANDOVER_INVALID", t.nobody.post("/api/v1/auth/oidc/exchange", { code }));
   const start = `/api/v1/auth/oidc/${providerId}`;
   await refused("404 OIDC_PROVIDER_NOT_FOUND", t.nobody.get(start));
@@ -281,11 +265,10 @@ Deno.test("a test of a disabled provider shows what came and what it would give,
   const before = await kept();
   const tested = async (login: string) => {
     const { url } = await accepted(strong.post(`${at}/test`));
-    const browser = newBrowser();
-    const page = await comeBack(await back(login, url, browser), browser);
-    assert.equal((await browser.visit(url)).status, 400);
-    assert.equal(page.status, 200);
-    return page.body;
+    const flow = await begin(providerId, Object.fromEntries(new URL(url).searchParams));
+    const page = await accepted(finish(flow, login), 200);
+    assert.equal((await flow.browser.visit(url)).status, 400);
+    return page;
   };
   const good = await tested(account(domain, { given_name: "<b>", groups: ["Staff"] }));
   for (const text of ["&lt;b&gt;", "would be added to the tenant", "Member, Staff", "would succeed"]) {

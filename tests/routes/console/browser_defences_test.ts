@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { openBrowserSession } from "../../../domain/access/sign_in/browser_session.ts";
 import { csrfToken } from "../../../routes/console/shared/cookies.ts";
 import { setupFile } from "../../support/setup.ts";
-import { AWAY } from "./sign_in_services.ts";
+import { AWAY } from "./plain_browser.ts";
 
 const t = await setupFile({ PUBLIC_URL: "https://steward.example.test", ...AWAY });
 

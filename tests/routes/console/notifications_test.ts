@@ -83,7 +83,6 @@ Deno.test("a message shows attachments, copies, reports and suppressed recipient
   await browser.begin("Messages");
   (await browser.press("Filter", { Recipient: "FIRST@" })).shows("first@example.com and 2 more");
   (await browser.follow("With reports")).shows("550 unknown");
-  browser.requireFewClicks();
 });
 
 Deno.test("a message is scheduled in the viewer's time zone, and a failed one is sent again", async () => {

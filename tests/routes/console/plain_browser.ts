@@ -19,9 +19,6 @@ import { requireSound } from "./sound_page.ts";
 type Value = string | boolean | string[] | File;
 export type Values = Record<string, Value>;
 
-/** An operator's question is answered with at most this many clicks, from the overview on. */
-const MAX_CLICKS = 5;
-
 interface Request {
   form?: [string, string | File][];
   isMultipart?: boolean;
@@ -34,8 +31,6 @@ interface Request {
  */
 export class PlainBrowser {
   readonly cookies = new Map<string, string>();
-  /** Counts what a person has pressed, ticked and chosen so far. */
-  clicks = 0;
   #page: ShownPage | null = null;
   /** The token of forms, until a form may have changed the session or its tenant. */
   #csrf: string | null = null;
@@ -109,7 +104,6 @@ export class PlainBrowser {
 
   /** Opens the overview, where a person begins with a question, and presses these links. */
   async begin(...links: string[]): Promise<ShownPage> {
-    this.clicks = 0;
     await this.visit("");
     return await this.go(...links);
   }
@@ -118,11 +112,6 @@ export class PlainBrowser {
   async go(...links: string[]): Promise<ShownPage> {
     for (const link of links) await this.follow(link);
     return this.page;
-  }
-
-  /** Fails if the way from the overview to the answer took more clicks than an operator should need. */
-  requireFewClicks(): void {
-    assert.ok(this.clicks <= MAX_CLICKS, `${this.clicks} clicks, expected at most ${MAX_CLICKS}`);
   }
 
   /** Opens an address under /console. */
@@ -155,7 +144,6 @@ export class PlainBrowser {
 
   /** Presses a link. */
   async follow(link: string, within?: string): Promise<ShownPage> {
-    this.clicks++;
     return await this.#go(this.#resolve(this.page.pressable("a", link, within).attribs.href ?? ""), {});
   }
 
@@ -174,7 +162,6 @@ export class PlainBrowser {
     assert.ok(form, `the button "${button}" belongs to no form`);
     const sent = [...this.#filled(form, values), ...more];
     if (pressed.attribs.name) sent.push([pressed.attribs.name, pressed.attribs.value ?? ""]);
-    this.clicks += "data-confirm" in form.attribs ? 2 : 1; // the second one answers the question
     const url = this.#resolve(pressed.attribs.formaction ?? form.attribs.action ?? page.address);
     if ((form.attribs.method ?? "get").toLowerCase() === "get") {
       url.search = new URLSearchParams(sent as [string, string][]).toString();
@@ -229,7 +216,6 @@ export class PlainBrowser {
       for (const box of found) {
         given.set(box, value.some((each) => [valueOf(box), this.page.nameOf(box)].includes(each)));
       }
-      this.clicks += value.length;
     } else if (Array.isArray(value)) {
       assert.ok(found.length >= value.length, `${found.length} controls "${label}"`);
       value.forEach((each, index) => given.set(found[index] as Tag, each));
@@ -240,7 +226,6 @@ export class PlainBrowser {
         assert.ok(option, `"${label}" offers ${optionsOf(first).map(textOf)}, and not ${value}`);
         given.set(first, optionValue(option));
       } else given.set(first, value);
-      if (first.name === "select" || typeof value === "boolean") this.clicks++;
     }
   }
 
@@ -285,3 +270,21 @@ export function hiddenOf(html: string, action: string): [string, string][] {
   assert.ok(fields.length > 0, `no form ${action}`);
   return fields.map(([, name = "", value = ""]) => [name, value.replaceAll("&quot;", '"')]);
 }
+
+/** The search of an actor: gives the addresses of the results, and the whole page. */
+export async function searcher(t: TestService, actor: Actor) {
+  const browser = await browse(t, actor);
+  return async (q: string, part = "") => {
+    const { status, html } = await browser.open(`search?${new URLSearchParams({ q, ...part && { part } })}`);
+    assert.equal(status, 200, q);
+    const results = html.slice(html.indexOf('<main id="content"')).split("</main>")[0] ?? "";
+    const hrefs = [...results.matchAll(/class="finder-item" href="([^"]+)"/g)].map(([, href]) => href ?? "");
+    return { html, hrefs };
+  };
+}
+
+/** Settings of a service with an OpenID provider, which does not answer, and a short limit for reading a body. */
+export const AWAY = {
+  OIDC_PROVIDERS: JSON.stringify({ away: { issuer: "http://127.0.0.1:1", clientId: "x" } }),
+  BODY_TIMEOUT_SECONDS: "1",
+};

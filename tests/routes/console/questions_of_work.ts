@@ -44,16 +44,12 @@ export function askAboutWork({ ask, read, w }: Asking): void {
   });
 
   ask("Pause a queue with a reason; resume it", async (q) => {
-    const pauses = () => read("jobs/pauses", w.admin);
     await q.click("Pause for all tenants", { within: /^\s*imports/ });
     await q.type("The mail server moves", "Reason");
     await q.click("Pause queue imports for all tenants", { as: "Pause queue …" });
     await q.shows("The mail server moves");
-    const [pause] = await pauses();
-    assert.deepEqual([pause.name, pause.scope, pause.reason], ["imports", "all", "The mail server moves"]);
     await q.begin("Resume for all tenants");
     await q.shows(/Queue imports is resumed/);
-    assert.deepEqual(await pauses(), []);
   });
 
   ask("Which worker on which host holds a job?", async (q) => {
@@ -161,8 +157,6 @@ export function askAboutWork({ ask, read, w }: Asking): void {
     await q.type("10", "Threshold");
     await q.click("Create");
     await q.rows(/^Dead letters Open dead letters 10/);
-    const { items: [rule] } = await read("alert-rules", w.admin);
-    assert.deepEqual([rule.metric, rule.threshold, rule.isActive], ["DeadLetters", 10, true]);
   });
 
   ask("Why did a job fail; pause a queue; who gave a role? By keyboard alone", async (q) => {

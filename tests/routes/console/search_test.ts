@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { accepted } from "../../support/outcomes.ts";
 import { setupShared } from "../../support/setup.ts";
-import { browse } from "./plain_browser.ts";
-import { searcher } from "./searcher.ts";
+import { browse, searcher } from "./plain_browser.ts";
 
 const t = await setupShared();
 const { sql } = t.steward.platform;

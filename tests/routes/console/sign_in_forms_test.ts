@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { digest, newSecret } from "../../../domain/shared/secrets.ts";
 import { setupShared } from "../../support/setup.ts";
-import { browse, PlainBrowser } from "./plain_browser.ts";
-import { AWAY } from "./sign_in_services.ts";
+import { AWAY, browse, PlainBrowser } from "./plain_browser.ts";
 
 const t = await setupShared(AWAY);
 
@@ -68,8 +67,8 @@ Deno.test("a path parameter cannot lead to another API route", async () => {
 });
 
 /** The code of a finished sign-in with the provider, for a new user. */
-async function finished(user?: string): Promise<string> {
-  const userId = user ?? (await t.actor()).userId;
+async function finished(): Promise<string> {
+  const { userId } = await t.actor();
   const code = newSecret();
   await t.steward.platform
     .sql`insert into oidc_handovers (code_hash, user_id, tenant_id, is_global, expires_at)
@@ -79,45 +78,32 @@ async function finished(user?: string): Promise<string> {
 
 /** Opens the sign-in page. @returns its cookie, and the value that the provider's redirect must contain. */
 async function begin(): Promise<{ cookie: string; begun: string }> {
-  const answer = await fetch(`${t.url}/console/sign-in`);
-  const cookie = answer.headers.get("set-cookie") ?? "";
+  const { html, headers } = await new PlainBrowser(t).open("sign-in");
+  const cookie = headers.get("set-cookie") ?? "";
   assert.match(cookie, /^steward_begun=.*; SameSite=Lax; .*HttpOnly/);
-  const [, returnTo = ""] = /returnTo=([^"]*)"/.exec(await answer.text()) ?? [];
+  const [, returnTo = ""] = /returnTo=([^"]*)"/.exec(html) ?? [];
   const begun = new URL(decodeURIComponent(returnTo), t.url).searchParams.get("begun") ?? "";
   return { cookie: cookie.split(";")[0] ?? "", begun };
 }
 
-async function comeBack(cookie: string, form: Record<string, string>) {
-  const answer = await fetch(`${t.url}/console/sign-in`, {
-    method: "POST",
-    body: new URLSearchParams({ do: "exchange", ...form }),
-    headers: { "sec-fetch-site": "same-origin", cookie },
-    redirect: "manual",
-  });
-  await answer.body?.cancel();
-  return { status: answer.status, cookie: answer.headers.get("set-cookie") ?? "" };
-}
+const comeBack = (cookie: string, code: string, begun: string) =>
+  new PlainBrowser(t).send("sign-in", Object.entries({ do: "exchange", code, begun }), { cookie });
 
-Deno.test("a browser completes the provider sign-in it started", async () => {
-  const { cookie, begun } = await begin();
-  const page = await fetch(`${t.url}/console/sign-in?begun=${begun}`, { headers: { cookie } });
-  assert.equal(page.headers.get("set-cookie"), null, "it is the same browser");
-  assert.ok((await page.text()).includes(`name="begun" value="${begun}"`));
-  const back = await comeBack(cookie, { code: await finished(), begun });
-  assert.equal(back.status, 303);
-  assert.match(back.cookie, /^steward_console=[\w-]{43};/);
-});
-
-Deno.test("a browser does not complete a provider sign-in that another browser started", async () => {
-  const victim = await begin();
-  const attacker = await begin();
+Deno.test("a browser completes the provider sign-in it started, and none that another browser started", async () => {
+  const [attacker, victim] = [await begin(), await begin()];
   const code = await finished();
   const ofVictim = [attacker.begun, ""].map((begun) => [victim.cookie, begun] as const);
   for (const [cookie, begun] of [...ofVictim, ["", attacker.begun], ["steward_begun=", ""]] as const) {
-    const { status, cookie: given } = await comeBack(cookie, { code, begun });
-    assert.deepEqual([status, given.includes("steward_console=")], [401, false]);
+    const { status, headers } = await comeBack(cookie, code, begun);
+    assert.deepEqual([status, /steward_console=/.test(headers.get("set-cookie") ?? "")], [401, false]);
   }
-  assert.equal((await comeBack(attacker.cookie, { code, begun: attacker.begun })).status, 303);
+  const { cookie, begun } = attacker;
+  const page = await new PlainBrowser(t).open(`sign-in?begun=${begun}`, { cookie });
+  assert.equal(page.headers.get("set-cookie"), null, "it is the same browser");
+  assert.ok(page.html.includes(`name="begun" value="${begun}"`));
+  const { status, headers } = await comeBack(cookie, code, begun);
+  assert.equal(status, 303);
+  assert.match(headers.get("set-cookie") ?? "", /^steward_console=[\w-]{43};/);
 });
 
 /** A tenant with an enabled provider and a verified domain. */
@@ -135,10 +121,9 @@ async function company() {
 Deno.test("the sign-in page of a tenant has its providers, and the password only by a link if it is off", async () => {
   const { tenantId, startUrl } = await company();
   const browser = new PlainBrowser(t);
-  const hrefs = () => browser.page.all("a").map(({ attribs }) => attribs.href ?? "");
   const page = await browser.visit(`sign-in?tenantId=${tenantId}`);
   assert.ok(page.shows("Continue with Acme Entra").controls("Password").length > 0);
-  const [href = ""] = hrefs().filter((href) => href.startsWith(`${startUrl}?`));
+  const [href = ""] = page.hrefs.filter((href) => href.startsWith(`${startUrl}?`));
   const back = new URL(new URL(href).searchParams.get("returnTo") ?? "", t.url);
   assert.deepEqual([back.pathname, back.searchParams.get("tenantId")], ["/console/sign-in", tenantId]);
   await t.steward.platform.sql`update tenants set password_sign_in = false where id = ${tenantId}`;

@@ -41,8 +41,6 @@ const NEW_OIDC = {
 Deno.test("an identity provider is created, shown with the addresses to copy, changed, enabled and deleted", async () => {
   const browser = await browseAt(t, await t.actor({ permissions: ["manage:sign-in"] }), "tenants/sign-in");
   await browser.follow("New OpenID Connect provider");
-  const wrong = await browser.press("Create the provider", { ...NEW_OIDC, Issuer: "https://10.0.0.1" });
-  assert.equal(wrong.status, 400);
   const made = await browser.press("Create the provider", NEW_OIDC);
   const id = made.address.split("/").at(-1);
   made.shows("The provider was created.", `${t.url}/api/v1/auth/oidc/${id}/callback`, "Status Disabled");
@@ -72,8 +70,6 @@ Deno.test("a SAML provider is created with what is known, and completed by paste
   made.shows(`Reply URL (ACS) ${t.url}/api/v1/auth/saml/${id}/acs`);
   assert.ok(!made.offers.some((name) => ["Enable", "Test the sign-in"].includes(name)));
   await browser.follow("Edit");
-  const wrong = await browser.press("Save", { "Metadata of the provider (XML)": "<html/>" });
-  assert.equal(wrong.status, 400);
   await browser.press("Save", { "Metadata of the provider (XML)": METADATA });
   browser.page.shows("The provider was saved.", "Entity ID of the provider urn:acme", "expires");
   (await browser.press("Enable")).shows("The provider is enabled.");
@@ -81,7 +77,6 @@ Deno.test("a SAML provider is created with what is known, and completed by paste
 
 Deno.test("an email domain is added, and shown with its DNS record until it is deleted", async () => {
   const browser = await browseAt(t, await t.actor({ permissions: ["manage:sign-in"] }), "tenants/sign-in");
-  assert.equal((await browser.press("Add a domain", { Domain: "here" })).status, 400);
   await browser.press("Add a domain", { Domain: "Acme.example" });
   browser.page.shows("The domain was added.", "acme.example Waiting _steward-sign-in.acme.example");
   (await browser.press("Delete")).shows("The domain was deleted.", "No domain yet");

@@ -5,10 +5,9 @@ import { RECORDS } from "../../../domain/records/records.ts";
 import type { Viewer } from "../../../routes/console/shared/page.ts";
 import { type Actor, setupFile } from "../../support/setup.ts";
 import { addressOf, declaredPages, pageFinder, variants } from "./all_pages.ts";
-import { browse, type PlainBrowser } from "./plain_browser.ts";
+import { browse, type PlainBrowser, searcher } from "./plain_browser.ts";
 import { makeSamples } from "./samples.ts";
 import { ShownPage } from "./shown_page.ts";
-import { searcher } from "./searcher.ts";
 import { requireSound } from "./sound_page.ts";
 
 const t = await setupFile({ OUTBOUND_ALLOW: "127.0.0.1" });

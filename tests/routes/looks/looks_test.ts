@@ -65,8 +65,6 @@ Deno.test("a text colour that is hard to read on the primary colour is refused",
 Deno.test("looks that could change a page or a mail are refused", async () => {
   const by = await manager();
   const wrong = [
-    { primaryColour: "red; background: url(x)" },
-    { textColour: "#fff" },
     { replyTo: "a@b.example\r\nBcc: c@d.example" },
     { footer: "\u001b[31mred" }, // no control characters but tabs and line breaks
   ];

@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { around, ShownPage } from "../console/shown_page.ts";
 
 interface Cookie {
   name: string;
@@ -57,19 +58,18 @@ export class FormBrowser {
 
   /** Submits the form of a page whose submit button has this value. */
   async submit(page: Shown, button: string, fields: Record<string, string> = {}): Promise<Way> {
-    const form = [...page.html.matchAll(/<form\b([^>]*)>(.*?)<\/form>/gs)]
-      .find(([, , inner = ""]) => new RegExp(`<button[^>]* value="${button}"`).test(inner));
+    const { pathname, search } = page.url;
+    const parsed = new ShownPage(pathname + search, page.status, page.headers, page.html);
+    const [pressed] = parsed.all("button", ({ attribs }) => attribs.value === button);
+    const form = pressed && around(pressed, "form")[0];
     assert.ok(form, `no form with the button ${button} in ${page.html}`);
-    const [, attributes = "", inner = ""] = form;
-    const base = /<base href="([^"]*)"/.exec(page.html)?.[1] ?? "";
-    const target = new URL(attribute(attributes, "action"), new URL(base, page.url));
+    const [base] = parsed.all("base");
+    const target = new URL(form.attribs.action ?? "", new URL(base?.attribs.href ?? "", page.url));
     const body = new URLSearchParams();
-    for (const [, input = ""] of inner.matchAll(/<input\b([^>]*)>/g)) {
-      const name = attribute(input, "name");
-      if (name) body.append(name, fields[name] ?? attribute(input, "value"));
+    for (const { attribs: { name, value = "" } } of parsed.controlsOf(form)) {
+      if (name) body.append(name, fields[name] ?? value);
     }
-    const [, pressed = ""] = new RegExp(`<button([^>]* value="${button}"[^>]*)>`).exec(inner) ?? [];
-    body.append(attribute(pressed, "name"), button);
+    body.append(pressed.attribs.name ?? "", button);
     const headers = { origin: page.url.origin, "sec-fetch-site": "same-origin" };
     return await this.#go(target, { method: "POST", body, headers }, "same-site");
   }
@@ -110,7 +110,10 @@ export class FormBrowser {
         return { url: target, status: response.status, html, headers: response.headers };
       }
       const base = /<base href="([^"]*)"/.exec(html)?.[1] ?? "";
-      target = location ? new URL(location, target) : new URL(unescape(refresh ?? ""), new URL(base, target));
+      target = new URL(
+        location ?? refresh?.replaceAll("&amp;", "&") ?? "",
+        new URL(location ? "" : base, target),
+      );
       request = { method: "GET" };
     }
     throw new Error(`more than ${MAX_STEPS} redirects, the last to ${target}`);
@@ -140,10 +143,3 @@ export function left(outcome: Way): URL {
   if ("left" in outcome) return outcome.left;
   assert.fail(`the browser stayed on ${outcome.url}: ${outcome.status} ${outcome.html.slice(-2000)}`);
 }
-
-const attribute = (text: string, name: string): string =>
-  unescape(new RegExp(`\\b${name}="([^"]*)"`).exec(text)?.[1] ?? "");
-
-const unescape = (text: string): string =>
-  text.replaceAll("&quot;", '"').replaceAll("&#39;", "'").replaceAll("&lt;", "<").replaceAll("&gt;", ">")
-    .replaceAll("&amp;", "&");
