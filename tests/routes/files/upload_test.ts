@@ -109,6 +109,14 @@ Deno.test("the storage itself rejects an upload with another size or type than r
   await refused("409 FILE_NOT_UPLOADED_CONFLICT", complete(reservation.fileId));
 });
 
+Deno.test("confirming an expired reservation is rejected, before and after the sweep", async () => {
+  const { fileId } = await files.reserveAndPut(actor, aPdf);
+  await sql`update files set upload_expires_at = now() - interval '1 second' where id = ${fileId}`;
+  await refused("409 FILE_UPLOAD_EXPIRED_CONFLICT", complete(fileId));
+  await expireReservations(p);
+  await refused("409 FILE_UPLOAD_EXPIRED_CONFLICT", complete(fileId));
+});
+
 Deno.test("an upload of another size is discarded at confirmation and leaves a tombstone", async () => {
   const { fileId } = await files.reserve(actor, aPdf);
   const [key = ""] = await keysOf(fileId);
