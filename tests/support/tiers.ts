@@ -8,7 +8,7 @@ const NAMES: Record<Tier, RegExp> = { gate: /_test\.tsx?$/, deep: /_deep\.tsx?$/
 export const TESTS = join(import.meta.dirname ?? ".", "..");
 
 /** Paths of tests that declare problems, channels or resources, which are known in the whole process. They share one. */
-export const DECLARING = /^(routes\/extensions|routes\/records\/new_record_|scripts\/example)/;
+export const DECLARING = /^(routes\/extensions|routes\/records\/new_record_|scripts\/(client_test|example))/;
 export const isDeclaring = (file: string): boolean => DECLARING.test(relative(TESTS, file));
 
 /** Deep tests that measure time or memory. They run one after the other, when all others have ended. */
