@@ -82,7 +82,7 @@ async function runTier(reports: RunReports): Promise<number> {
   const cores = navigator.hardwareConcurrency;
   const modules = tier === "deep"
     ? Array.from({ length: cores }, () => "deep.ts")
-    : ["gate_declaring.ts", ...Array.from({ length: cores + 1 }, () => "gate.ts")]; // tests often wait
+    : ["gate_declaring.ts", ...Array.from({ length: cores }, () => "gate.ts")]; // tests often wait
   const run = (module: string) => quietly([...TEST, ...V8_FLAGS, join(TESTS, module)], env);
   const showing = setInterval(() => reports.show(), REPORT_MS);
   const ended = await Promise.all(modules.map(run));
