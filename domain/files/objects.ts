@@ -24,7 +24,7 @@ export async function registerObject(q: Sql, o: NewObject): Promise<void> {
 }
 
 /**
- * Records that nothing more is written under a registered key. Before, a deletion of the file's objects is done again at
+ * Records that nothing more is written under a registered key. Until then, a deletion of the file's objects is repeated at
  * `writableUntil`, because the object may have been written in between.
  * @param deleteAt when the object is deleted; null: it is kept
  */
