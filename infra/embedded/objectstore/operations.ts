@@ -26,8 +26,9 @@ const QUERY_FAMILIES = new RegExp(
     "|response-(cache-control|content-(disposition|encoding|language|type)|expires))$",
 );
 const AMZ_HEADERS = /^x-amz-(date|content-sha256|metadata-directive|copy-source(-if-match)?)$/;
-/** Conditions and checksums. A read may be answered in full instead, so caches can send theirs. */
+/** Conditions and checksums, which are not checked. */
 const CONDITIONS = /^(content-md5|if-match|if-unmodified-since|if-none-match|if-modified-since)$/;
+/** Conditions of caches. A read that has one is answered in full, which is always correct. */
 const CACHE_CONDITIONS = /^if-(none-match|modified-since)$/;
 
 /** Runs a verified request. Throws S3Problem. */

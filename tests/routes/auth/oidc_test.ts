@@ -45,7 +45,7 @@ Deno.test("a verified email signs its user in, with a confidential and a public 
   assert.equal((await accepted(run(login, "public"))).user.id, user.id);
 });
 
-Deno.test("a linked account is found by its subject, whatever its email; another account with the same email is none", async () => {
+Deno.test("a linked account is found by its subject, whatever its email; the same email alone finds no account", async () => {
   const { user, login } = await known();
   await accepted(run(login));
   await refused("409 OIDC_IDENTITY_CONFLICT", run(account({ email: user.email })));

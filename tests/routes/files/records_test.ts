@@ -251,7 +251,7 @@ async function accountIn(permissions: string[]): Promise<HttpClient> {
   return new HttpClient(t.url, made.body.secret, { "x-tenant-id": tenantId });
 }
 
-/** What a caller gets for releasing a legal hold and for purging a Permanent file of the tenant. */
+/** The outcomes of releasing a legal hold and of purging a Permanent file of the tenant, for a caller. */
 async function answersFor(caller: HttpClient): Promise<string[]> {
   const held = await files.fileIn("Available", { tenantId, legalHold: true });
   const permanent = await files.fileIn("Available", { tenantId, retentionClass: "Permanent" });

@@ -1,4 +1,4 @@
-// What an outsider's request needs besides its path, by the operation.
+// The parts of an outsider's requests that do not follow from the path, by operation.
 import type { Ask, World } from "../../support/isolation.ts";
 import type { Kind } from "./world.ts";
 
