@@ -1,11 +1,10 @@
 // Messages whose sending process is killed: real worker processes and a real SMTP receiver.
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { mainPool } from "../../../infra/postgres/postgres.ts";
 import { answer, startReceiver } from "../../infra/mail/receiver.ts";
 import { pluck } from "../../support/answers.ts";
-import { type ServiceProcess, startServiceProcess } from "../../support/service_process.ts";
-import { environmentOf, setup } from "../../support/setup.ts";
+import { type ServiceProcess, startBeside } from "../../support/service_process.ts";
+import { setup } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 import { email, path, sent } from "./notifications.ts";
 
@@ -38,13 +37,11 @@ const MAIL_FROM = "Steward <service@steward.test>";
 const settings = { SMTP_URL: receiver.url, MAIL_FROM, JOB_LEASE_SECONDS: "1" };
 const t = await setup({ ...settings, JOB_CONCURRENCY: "0" });
 const sql = mainPool(t.sql);
-const folder = await Deno.makeTempDir({ prefix: "steward-test-" });
 const workers = new Set<ServiceProcess>();
 Deno.test.afterAll(async () => {
   for (const worker of workers) await worker.stop("SIGKILL");
   await t.stop();
   await receiver[Symbol.asyncDispose]();
-  await Deno.remove(folder, { recursive: true });
 });
 const ann = await t.actor({ permissions: ["send:notifications"] });
 const mailsOf = (id: string) => arrived.filter((raw) => raw.includes(`Message-ID: <${id}@steward.test>`));
@@ -58,12 +55,7 @@ const sentDetail = (id: string) => until(() => read(id), ({ status }) => status 
 
 /** The whole service in its own process, on the test's database. */
 async function startWorker(): Promise<ServiceProcess> {
-  const worker = await startServiceProcess({
-    ...settings,
-    ...environmentOf(t),
-    DATA_DIR: join(folder, crypto.randomUUID()),
-    PUBLIC_URL: t.url,
-  });
+  const worker = await startBeside(t, { ...settings, PUBLIC_URL: t.url });
   workers.add(worker);
   return worker;
 }
