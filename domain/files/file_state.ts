@@ -37,7 +37,7 @@ type StateFields = Pick<FileRow, "status" | "purgedAt" | "purgeReason" | "reject
 export function stateConflict(file: StateFields): Problem {
   if (file.status === "Purged") return purgedConflict(file);
   if (file.status === "Infected") {
-    return problem("FILE_INFECTED_CONFLICT", "The scan found the file infected; its content was destroyed.");
+    return problem("FILE_INFECTED_CONFLICT", "The scan found the file infected; it cannot be downloaded.");
   }
   return problem(
     "FILE_NOT_AVAILABLE_CONFLICT",

@@ -74,7 +74,8 @@ async function findOrphans(p: ReconcilePlatform, prefix: string, o: ReconcileOpt
       select object_key, id, true from archives where object_key = any(${keys}::text[])
       union all
       select final_key, id, false from files
-      where final_key = any(${keys}::text[]) and status in ('Scanning', 'Available', 'Failed')
+      where final_key = any(${keys}::text[])
+        and (status in ('Scanning', 'Available', 'Failed') or (status = 'Infected' and legal_hold))
       union all
       select staging_key, id, false from files
       where staging_key = any(${keys}::text[]) and status in ('Pending', 'Scanning')`;

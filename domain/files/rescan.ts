@@ -187,7 +187,7 @@ type RescanOutcome = "Clean" | "Infected" | "Error" | "Gone";
 
 /**
  * Scans an Available file again. If the engine finds a signature, the file becomes Infected, its content is destroyed
- * and its owners are notified. Errors and unreadable content leave it Available. The function may run twice at the same
+ * (after the end of a legal hold) and its owners are notified. Errors and unreadable content leave it Available. The function may run twice at the same
  * time and may be interrupted anywhere, because the state changes by compare-and-set under the row lock.
  */
 export async function rescanFile(
@@ -245,7 +245,7 @@ async function settleRescan(
     await insertScanAttempt(tx, fileId, { ...attempt, verdict: "Infected", signatureName });
     await tx`update files set status = 'Infected', signature_name = ${signatureName}, version = version + 1
       where id = ${fileId}`;
-    await discardObjects(tx, [fileId], now);
+    if (!file.legalHold) await discardObjects(tx, [fileId], now);
     await recordAudit(tx, null, "file.infected", fileId, {
       tenantId: file.tenantId,
       before: { status: file.status, sha256: file.sha256, sizeBytes: file.sizeBytes },
@@ -340,8 +340,7 @@ export async function notifyOwners(p: FilePlatform, fileId: string): Promise<num
         subject: `The file "${file.fileName}" was found infected`,
         textBody:
           `A newer scan found ${file.signatureName} in the file "${file.fileName}". The file can no longer be ` +
-          "downloaded and its content was destroyed. Do not open copies of it. Upload a clean version if you " +
-          "still need the file.",
+          "downloaded. Do not open copies of it. Upload a clean version if you still need the file.",
         priority: "High",
         category: "files",
         actionUrl: `/api/v1/files/${fileId}`,

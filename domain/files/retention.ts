@@ -16,6 +16,7 @@ import {
   type RetentionClass,
 } from "./file.ts";
 import { purgedConflict } from "./file_state.ts";
+import { discardObjects } from "./objects.ts";
 
 /** The settings that decide how long a file is kept. */
 export type Retention = Pick<FileRow, "retentionClass" | "retainUntil" | "legalHold">;
@@ -71,6 +72,8 @@ export async function changeRetention(
         legal_hold = ${next.legalHold}, legal_hold_by = ${held.by}, legal_hold_since = ${held.since},
         legal_hold_reason = ${held.reason}, version = version + 1
       where id = ${fileId} returning *`;
+    // A hold kept the content of a file that a rescan found infected.
+    if (file.status === "Infected" && !next.legalHold) await discardObjects(tx, [fileId], p.clock.now());
     await recordAudit(tx, caller, "file.retention", fileId, {
       before: retentionOf(file),
       after: { ...next, reason: change.reason ?? null },

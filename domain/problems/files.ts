@@ -77,10 +77,10 @@ export const FILE_PROBLEMS = {
   FILE_INFECTED_CONFLICT: entry(
     409,
     "File is infected",
-    "The scan found a known signature, so the content was destroyed.",
+    "The scan found a known signature. The content was destroyed, or is destroyed when the file's legal hold ends.",
     "Do not use the file. Its record names the signature.",
-    "The file is infected. Its content was deleted. Upload a clean file.",
-    "O arquivo está infectado. O conteúdo foi excluído. Envie um arquivo limpo.",
+    "The file is infected and cannot be downloaded. Upload a clean file.",
+    "O arquivo está infectado e não pode ser baixado. Envie um arquivo limpo.",
   ),
   FILE_PURGED_CONFLICT: entry(
     409,

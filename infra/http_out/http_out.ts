@@ -50,8 +50,8 @@ export class OutboundRefused extends Error {
 /** HTTP requests to URLs that callers provide. */
 export interface HttpOut {
   /**
-   * Sends one request and returns its answer, with any status. Redirects are followed on the same host only. A redirect
-   * to another host is returned as the answer.
+   * Sends one request and returns its answer, with any status. Redirects are followed on the same host and port only;
+   * any other is returned as the answer.
    * @throws OutboundRefused for a URL or address that is not allowed; Error if the exchange fails or takes too long
    */
   send(request: OutboundRequest): Promise<OutboundAnswer>;
@@ -248,11 +248,17 @@ function requestHeaders(
   return headers;
 }
 
-/** The target of a redirect to the same host; null for any other answer, also for a redirect from https to http. */
+/**
+ * The target of a redirect to the same host and port; null for any other answer, also for a redirect from https to http.
+ * Another port can belong to another program, which must not get the request's credentials. From http to https, both have
+ * their default port.
+ */
 function redirectTarget(from: URL, { status, headers }: OutboundAnswer): URL | null {
   if (![301, 302, 303, 307, 308].includes(status) || !headers.location) return null;
   if (!URL.canParse(headers.location, from.href)) return null;
   const to = new URL(headers.location, from.href);
   const isSafe = to.protocol === "https:" || (to.protocol === "http:" && from.protocol === "http:");
-  return isSafe && to.hostname === from.hostname && !to.username && !to.password ? to : null;
+  return isSafe && to.hostname === from.hostname && to.port === from.port && !to.username && !to.password
+    ? to
+    : null;
 }

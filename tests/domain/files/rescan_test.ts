@@ -128,6 +128,22 @@ Deno.test("newer signatures mark an infected file as Infected and leave a clean 
   assert.deepEqual(await statuses(bad), ["Infected"], "it never becomes Available again");
 });
 
+Deno.test("an infected file under legal hold keeps its content until the hold is released", async () => {
+  const held = await available("bad but evidence");
+  const retention = `/api/v1/files/${held}/retention`;
+  await accepted(actor.put(retention, { legalHold: true }));
+  const objects = async () =>
+    (await sql`select key from file_objects where file_id = ${held}
+    and key like 'files/%' and delete_at is null`).length;
+  await walk(withEngine(new Engine(4)));
+  has(await record(held), { status: "Infected", legalHold: true });
+  await refused("409 FILE_INFECTED_CONFLICT", actor.get(`/api/v1/files/${held}/download-url`));
+  assert.equal(await objects(), 1);
+  const admin = await t.actor({ permissions: ["retain:files", "admin:system"], tenantId: actor.tenantId ?? "" });
+  await accepted(admin.put(retention, { legalHold: false }));
+  assert.equal(await objects(), 0);
+});
+
 Deno.test("the creators of the file and its references and their recipients are notified once, only in their own tenant", async () => {
   const tenantId = actor.tenantId ?? "";
   const [maker, holder, named, past]: (Actor | undefined)[] = await Promise.all(

@@ -11,6 +11,7 @@ const REDIRECTS: Record<string, string> = {
   "/temporary": "/echo",
   "/elsewhere": "http://other.test/",
   "/metadata": "http://169.254.169.254/latest",
+  "/other-port": "http://127.0.0.1:1/",
 };
 const server = Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
   const { pathname, host } = new URL(request.url);
@@ -95,11 +96,11 @@ Deno.test("other schemes, credentials in the URL and malformed headers are rejec
   for (const headers of malformed) await assert.rejects(out.send({ url: base, headers }), OutboundRefused);
 });
 
-Deno.test("redirects are followed on the same host only", async () => {
+Deno.test("redirects are followed on the same host and port only", async () => {
   for (const [path, method, body] of [["/see-other", "GET", ""], ["/temporary", "POST", "x"]] as const) {
     has(json((await out.send({ url: base + path, method: "POST", body: "x" })).body), { method, body });
   }
-  for (const path of ["/elsewhere", "/metadata"]) { // to another host: returned, not followed
+  for (const path of ["/elsewhere", "/metadata", "/other-port"]) { // returned, not followed
     assert.equal((await out.send({ url: base + path })).status, 303);
   }
   await assert.rejects(out.send({ url: `${base}/loop` }), /redirected more than 5 times/);
