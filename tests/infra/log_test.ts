@@ -34,6 +34,21 @@ Deno.test("tokens, signed query values and URL passwords are redacted in every t
   assert.doesNotMatch(line, /hunter2|hunter3|abc123|AKIA|abc\.def|eyJhbGciOi/);
 });
 
+Deno.test("a token is redacted wherever it begins in a word", () => {
+  const line = logged(
+    {},
+    "x-eyJhbGciOi.eyJzdWIi.c2ln eyJhbGciOi-eyJx.eyJzdWIi.c2ln a.eyJhbGciOi.eyJzdWIi.c2ln",
+  );
+  assert.equal(JSON.parse(line).message, "x-[redacted] [redacted] a.[redacted]");
+});
+
+Deno.test("long texts are searched in linear time", () => {
+  for (const piece of ["a.", "a-", "eyJ-", "://a:"]) { // quadratic work would take hours
+    const message = piece.repeat(2 ** 20);
+    assert.equal(JSON.parse(logged({}, message)).message, message);
+  }
+});
+
 Deno.test("lines below the level are not written", () => {
   const lines: string[] = [];
   createLog("error", (line) => lines.push(line)).warn("quiet");

@@ -1,7 +1,7 @@
 import { isExactNumber, reviveExactly } from "../../shared/exact_json.ts";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import type { JobRow } from "../job_row.ts";
-import { HIDDEN, hideSecrets, memberPath } from "../types/secret_args.ts";
+import { HIDDEN, memberPath, secretMasks } from "../types/secret_args.ts";
 import { readRowsNamed, typeIn } from "../types/find_job_types.ts";
 
 /**
@@ -22,8 +22,11 @@ export async function secretHider(
   if (masks.size === 0) return (_, text) => text;
   const stored = await q<{ id: string; serializedArgs: string }[]>`
     select id, serialized_args from jobs where id = any(${[...masks.keys()]}::uuid[])`;
-  const args = new Map(stored.map(({ id, serializedArgs }) => [id, JSON.parse(serializedArgs)]));
-  return (jobId, text) => hideSecrets(masks.get(jobId) ?? {}, args.get(jobId), text);
+  const maskOf = secretMasks();
+  const hiders = new Map(
+    stored.map(({ id, serializedArgs }) => [id, maskOf(masks.get(id) ?? {}, JSON.parse(serializedArgs))]),
+  );
+  return (jobId, text) => hiders.get(jobId)?.(text) ?? text;
 }
 
 /** Masks secrets in a JSON text, which stays JSON. A number that contains a secret becomes `"***"`. */

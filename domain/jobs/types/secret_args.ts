@@ -49,11 +49,34 @@ function shownArgs(type: Pick<AnyJobType, "secretArgs"> | undefined, serializedA
   return JSON.stringify(args === serializedArgs ? HIDDEN : mapSecrets(type, args, () => HIDDEN));
 }
 
-/** Masks the secrets of the arguments in a text or in JSON, such as a response that echoes the request. */
+/** Comparisons of a character with a secret, for all texts of one answer or report: up to a second of the instance's time. */
+const MAX_COMPARED = 2 ** 28;
+/** What the search for a secret in an empty text takes, as comparisons. */
+const COST_OF_SEARCH = 32;
+
+/**
+ * Returns a function that makes masks of arguments: functions that mask the secrets in a text or in JSON. The masks share a
+ * limit of time, because callers choose the number of secrets and the texts. Beyond it, a text is hidden whole.
+ */
+export function secretMasks() {
+  let left = MAX_COMPARED;
+  return (type: Pick<AnyJobType, "secretArgs">, args: unknown): (text: string) => string => {
+    const known = secretsIn(type, args).map(({ secret }) => secret).filter(({ length }) =>
+      length >= LEAST_SECRET
+    );
+    const secrets = new Set(known.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]));
+    return (text) => {
+      const compared = secrets.size * (text.length + COST_OF_SEARCH);
+      if (compared > left) return HIDDEN;
+      left -= compared;
+      return [...secrets].reduce((hidden, secret) => hidden.replaceAll(secret, HIDDEN), text);
+    };
+  };
+}
+
+/** Masks the secrets of the arguments in one text or in JSON, such as a response that echoes the request. */
 export const hideSecrets = (type: Pick<AnyJobType, "secretArgs">, args: unknown, text: string): string =>
-  secretsIn(type, args).filter(({ secret }) => secret.length >= LEAST_SECRET)
-    .flatMap(({ secret }) => [secret, JSON.stringify(secret).slice(1, -1)])
-    .reduce((hidden, secret) => hidden.replaceAll(secret, HIDDEN), text);
+  secretMasks()(type, args)(text);
 
 /** The secrets of arguments, each with its path. */
 function secretsIn(type: Pick<AnyJobType, "secretArgs">, args: unknown): { path: string; secret: string }[] {

@@ -242,9 +242,11 @@ function tagEnd(html: string, open: number): number {
 }
 
 function afterElement(html: string, name: string, from: number): number {
-  const end = new RegExp(`</${name}(?=[\\s>/])[^>]*>`, "gi");
+  const end = new RegExp(`</${name}[\\s>/]`, "gi");
   end.lastIndex = from;
-  return end.test(html) ? end.lastIndex : html.length;
+  const found = end.exec(html);
+  const close = found ? html.indexOf(">", found.index) : -1;
+  return close === -1 ? html.length : close + 1;
 }
 
 function openToken(name: string, attributes: string): HtmlToken {

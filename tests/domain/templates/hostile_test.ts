@@ -39,6 +39,12 @@ Deno.test("a render that exceeds a limit is stopped", () => {
   }
 });
 
+Deno.test("a text of `t` that repeats a large value is refused before it is put together", () => {
+  const texts = { much: "{a}".repeat(3_000) };
+  const compiled = compileTemplate(source("{{ t 'much' a=a }}", { texts }));
+  assert.throws(() => compiled.render({ a: "x".repeat(1_000_000) }), TemplateLimitExceeded);
+});
+
 Deno.test("the size is counted in bytes, over all parts together", () => {
   const parts = { subject: "{{ a }}", text: "{{ a }}" };
   const render = (a: string) => compileTemplate(source("{{ a }}", parts)).render({ a });

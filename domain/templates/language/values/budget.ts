@@ -35,13 +35,13 @@ export class Budget {
 
   /** Counts an input text. It throws, before any work is done, if the text is larger than the output of a render may be. */
   acceptText(text: string): void {
-    this.checkSize(text);
+    this.checkSize(text.length);
     this.charge(text.length);
   }
 
   /** Throws if a text under construction is larger than the output of a render may be. Its pieces are charged separately. */
-  checkSize(text: string): void {
-    if (text.length > RENDER_BYTES) throw new TemplateLimitExceeded("size", RENDER_BYTES);
+  checkSize(characters: number): void {
+    if (characters > RENDER_BYTES) throw new TemplateLimitExceeded("size", RENDER_BYTES);
   }
 
   /** Checks the deadline and the total size of the finished parts in bytes. */

@@ -147,12 +147,13 @@ const translated: TemplateFunction = {
     const text = ownProperty(texts, name);
     if (typeof text !== "string") return name;
     budget.acceptText(text);
-    const filled = text.replaceAll(PLACEHOLDER, (written, placeholder: string) => {
+    let size = text.length;
+    return text.replaceAll(PLACEHOLDER, (written, placeholder: string) => {
       if (!Object.hasOwn(options, placeholder)) return written;
-      return textOf(options[placeholder], budget);
+      const value = textOf(options[placeholder], budget);
+      budget.checkSize(size += value.length - written.length);
+      return value;
     });
-    budget.checkSize(filled);
-    return filled;
   },
 };
 

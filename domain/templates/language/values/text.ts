@@ -90,7 +90,7 @@ function stringify(value: unknown, budget: Budget, depth: number): string | unde
   let inner = "";
   const add = (text: string) => {
     inner += inner === "" ? text : "," + text;
-    budget.checkSize(inner);
+    budget.checkSize(inner.length);
   };
   if (isList) {
     for (let index = 0; index < value.length; index++) {

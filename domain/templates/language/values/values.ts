@@ -40,7 +40,7 @@ export function textOf(value: unknown, budget: Budget, depth = 0): string {
   for (let index = 0; index < value.length; index++) {
     joined += (index === 0 ? "" : ",") + textOf(value[index], budget, depth + 1);
     budget.charge(0);
-    budget.checkSize(joined);
+    budget.checkSize(joined.length);
   }
   return joined;
 }
