@@ -229,24 +229,29 @@ export function SelectField(
 }
 
 /** A checkbox. Sends `value` ("true" by default) when ticked. */
-export function CheckField(
-  { label, name, checked, hint, value = "true", id }: {
-    label: Child;
-    name: string;
-    checked?: boolean | undefined;
-    hint?: Child;
-    value?: string;
-    id?: string;
-  },
-) {
-  return (
-    <div class="field check">
-      <input id={id ?? `f-${name}`} type="checkbox" name={name} value={value} checked={checked} />
-      <label for={id ?? `f-${name}`}>{label}</label>
-      {hint && <div class="hint">{hint}</div>}
-    </div>
-  );
-}
+export const CheckField = ({ label, name, checked, hint, disabled, value = "true", id = `f-${name}` }: {
+  label: Child;
+  name: string;
+  checked?: boolean | undefined;
+  hint?: Child;
+  disabled?: boolean;
+  value?: string;
+  id?: string;
+}) => (
+  <div class="field check">
+    <input
+      id={id}
+      type="checkbox"
+      name={name}
+      value={value}
+      checked={checked}
+      disabled={disabled}
+      aria-describedby={hint ? `${id}-hint` : undefined}
+    />
+    <label for={id}>{label}</label>
+    {hint && <div class="hint" id={`${id}-hint`}>{hint}</div>}
+  </div>
+);
 
 /** The error above a form that is shown again. Messages of `known` fields are left out: the fields show them. */
 export function FormRefusal({ v, refusal, known }: {

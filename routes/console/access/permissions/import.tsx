@@ -1,8 +1,9 @@
 import { buttonLink, CheckField, CsrfField, FileField, FormRefusal } from "../../components/forms.tsx";
-import { Card, Notice, type Tone } from "../../components/notice.tsx";
+import { Card, Notice } from "../../components/notice.tsx";
 import { dataTable } from "../../components/table.tsx";
+import { defineStates } from "../../components/states.tsx";
 import { statisticList } from "../../components/statistics.tsx";
-import { Badge, number } from "../../components/values.tsx";
+import { number } from "../../components/values.tsx";
 import { formPage, type Sent } from "../../shared/actions.ts";
 import { Refusal } from "../../shared/api.ts";
 import type { Answer } from "../../shared/operations.ts";
@@ -14,12 +15,12 @@ type Result = Answer<"importPermissionFile">;
 /** Size limit: the preview page carries the file's content in its form, so that exactly the previewed file is imported. */
 const MAX_PREVIEW_BYTES = 2 * 1024 * 1024;
 const ROWS_SHOWN = 200;
-const TONES: Record<Result["rows"][number]["outcome"], Tone> = {
-  Created: "ok",
-  Updated: "info",
-  Unchanged: "idle",
-  Failed: "bad",
-};
+const outcomes = defineStates<Result["rows"][number]["outcome"]>({
+  Created: ["ok", "New", "Nova"],
+  Updated: ["info", "Updated", "Atualizada"],
+  Unchanged: ["idle", "Unchanged", "Sem alteração"],
+  Failed: ["bad", "Failed", "Com falha"],
+});
 
 const crumbs = (v: Visit) => [{ href: "permissions", label: permissionTexts[v.locale].permissions }];
 
@@ -89,6 +90,7 @@ function previewedFile(form: FormData): File {
 
 function previewView(v: Visit, result: Result, file: File, content: string): View {
   const t = permissionTexts[v.locale];
+  const { Created, Updated, Unchanged, Failed } = outcomes.labels[v.locale];
   const { created, updated, unchanged, failed, total, upsert } = result;
   const rows = [...result.rows].sort((a, b) =>
     Number(b.outcome === "Failed") - Number(a.outcome === "Failed")
@@ -102,10 +104,10 @@ function previewView(v: Visit, result: Result, file: File, content: string): Vie
       </Notice>,
       statisticList(v, [
         [t.rows, total],
-        [t.Created, created, { tone: "ok" }],
-        [t.Updated, updated, { tone: "info" }],
-        [t.Unchanged, unchanged],
-        [t.Failed, failed, failed > 0 ? { tone: "bad" } : {}],
+        [Created, created, { tone: "ok" }],
+        [Updated, updated, { tone: "info" }],
+        [Unchanged, unchanged],
+        [Failed, failed, failed > 0 ? { tone: "bad" } : {}],
       ]),
       <form method="post" action="permissions/import" enctype="multipart/form-data" class="row">
         <CsrfField v={v} />
@@ -125,7 +127,7 @@ function previewView(v: Visit, result: Result, file: File, content: string): Vie
       dataTable(t.rowsCaption, rows.slice(0, ROWS_SHOWN), null, [
         { head: t.row, align: "end", cell: ({ row }) => number(v, row) },
         { head: t.code, cell: ({ code }) => code === null ? "–" : <code>{code}</code> },
-        { head: t.result, cell: ({ outcome }) => <Badge tone={TONES[outcome]}>{t[outcome]}</Badge> },
+        { head: t.result, cell: ({ outcome }) => outcomes.badge(v, outcome) },
         { head: t.problems, cell: ({ errors }) => errors.join("; ") },
       ]),
     ],

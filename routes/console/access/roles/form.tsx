@@ -1,6 +1,6 @@
 import { problem } from "../../../../domain/problems/problem.ts";
 import { Fields, formView } from "../../components/fields.tsx";
-import { buttonLink, CsrfField, SEARCH_LENGTH } from "../../components/forms.tsx";
+import { buttonLink, CheckField, CsrfField, SEARCH_LENGTH } from "../../components/forms.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
 import { Badge } from "../../components/values.tsx";
 import { done, formPage, sendTo } from "../../shared/actions.ts";
@@ -66,7 +66,11 @@ export const editRolePage = formPage({
 
 /** @param held permissions the role already has: they stay selectable even if the viewer does not hold them */
 function RoleFields({ f, held, catalog }: { f: Fields; held: string[]; catalog: Category[] }) {
-  const t = roleTexts[f.v.locale];
+  const { viewer, locale } = f.v;
+  const t = roleTexts[locale];
+  const ticked = f.ticked("permissionIds");
+  const mayGive = ({ id, code }: { id: string; code: string }) =>
+    held.includes(id) || viewer.permissions.has(code) || may(viewer, "admin:system");
   return (
     <>
       <Card>
@@ -95,41 +99,21 @@ function RoleFields({ f, held, catalog }: { f: Fields; held: string[]; catalog: 
             <fieldset class="permission-set" data-filter-group>
               <legend>{category}</legend>
               {permissions.map((permission) => (
-                <PermissionCheck f={f} permission={permission} isHeld={held.includes(permission.id)} />
+                <CheckField
+                  id={`p-${permission.id}`}
+                  name="permissionIds"
+                  value={permission.id}
+                  label={<code>{permission.code}</code>}
+                  checked={ticked.has(permission.id)}
+                  disabled={!mayGive(permission)}
+                  hint={[permission.description, !mayGive(permission) && <div>{t.notYours}</div>]}
+                />
               ))}
             </fieldset>
           ))}
         </div>
       </Card>
     </>
-  );
-}
-
-function PermissionCheck(
-  { f, permission, isHeld }: { f: Fields; permission: Category["permissions"][number]; isHeld: boolean },
-) {
-  const { id, code, description } = permission;
-  const { viewer, locale } = f.v;
-  const mayGive = isHeld || viewer.permissions.has(code) || may(viewer, "admin:system");
-  return (
-    <div class="field check">
-      <input
-        id={`p-${id}`}
-        type="checkbox"
-        name="permissionIds"
-        value={id}
-        checked={f.ticked("permissionIds").has(id)}
-        disabled={!mayGive}
-        aria-describedby={`p-${id}-hint`}
-      />
-      <label for={`p-${id}`}>
-        <code>{code}</code>
-      </label>
-      <div class="hint" id={`p-${id}-hint`}>
-        {description}
-        {!mayGive && <div>{roleTexts[locale].notYours}</div>}
-      </div>
-    </div>
   );
 }
 

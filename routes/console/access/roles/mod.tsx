@@ -102,10 +102,10 @@ function Holders({ v, role, users, href }: { v: Visit; role: Role; users: Holder
       title={t.holders}
       actions={userCount > users.length && buttonLink(href, t.allHolders(number(v, userCount)))}
     >
-      {users.length === 0 ? <p class="muted">{t.noHolders}</p> : bulletList(
+      {bulletList(
         users,
         (user) => <a href={`users/${user.id}`} title={user.email}>{userName(user)}</a>,
-        { look: "row tags", label: t.holders },
+        { look: "row tags", label: t.holders, empty: t.noHolders },
       )}
       {userCount > 0 && !role.isSystemRole && may(v.viewer, "delete:roles") && (
         <p class="hint">{t.stillHeld(userCount)}</p>

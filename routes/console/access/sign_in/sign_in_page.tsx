@@ -4,7 +4,7 @@ import { actionButton, buttonLink } from "../../components/forms.tsx";
 import { actionsColumn, labelled, namedChoices, timeColumn } from "../../components/list.tsx";
 import { Card, Empty } from "../../components/notice.tsx";
 import { defineStates, proofStates } from "../../components/states.tsx";
-import { dataTable } from "../../components/table.tsx";
+import { dataTable, tableCard } from "../../components/table.tsx";
 import { pageTabs } from "../../components/tabs.tsx";
 import { Person, userNames } from "../../components/user_names.tsx";
 import { CopyValue, factList } from "../../components/values.tsx";
@@ -87,7 +87,7 @@ function DomainsCard({ v, at, domains, sent }: {
   return (
     <Card title={t.domains}>
       <p class="muted">{t.domainsIntro}</p>
-      {dataTable(t.domains, domains, <p class="muted">{t.noDomains}</p>, [
+      {dataTable(t.domains, domains, t.noDomains, [
         {
           head: t.domain,
           cell: ({ name, status, lastError }) => [
@@ -113,8 +113,6 @@ function DomainsCard({ v, at, domains, sent }: {
     </Card>
   );
 }
-
-type Link = Row<"listSignInSetupLinks">;
 
 const passwordStates = defineStates({ on: ["ok", "On", "Ligado"], off: ["idle", "Off", "Desligado"] });
 
@@ -172,7 +170,7 @@ async function readSettingsCards(v: Visit, at: string) {
       })}
     >
       <p class="muted">{t.passwordText}</p>
-      {dataTable(t.breakGlass, breakGlassUserIds, <p class="muted">{t.noBreakGlass}</p>, [
+      {dataTable(t.breakGlass, breakGlassUserIds, t.noBreakGlass, [
         { head: t.breakGlass, cell: (id) => <Person v={v} names={names} id={id} /> },
         actionsColumn(v, (id) => actionButton(v, `${at}/settings`, t.takeOut, { fields: { remove: id } })),
       ])}
@@ -182,18 +180,12 @@ async function readSettingsCards(v: Visit, at: string) {
         </FoldedForm>
       )}
     </Card>,
-    <Card
-      title={t.links}
-      actions={actionButton(v, `${at}/links`, t.newLink, { icon: "link" })}
-    >
-      <p class="muted">{t.linksText}</p>
-      {dataTable(t.links, links.items, <p class="muted">{t.noLinks}</p>, [
-        timeColumn<Link>(v, t.created, "createdAt"),
-        timeColumn<Link>(v, t.validUntil, "expiresAt"),
-        { head: t.createdBy, cell: ({ createdBy }) => <Person v={v} names={names} id={createdBy} /> },
-        actionsColumn(v, ({ id }) => actionButton(v, `${at}/links/${id}/revoke`, t.revoke)),
-      ])}
-    </Card>,
+    tableCard(t.links, links.items, t.noLinks, [
+      timeColumn(v, t.created, "createdAt"),
+      timeColumn(v, t.validUntil, "expiresAt"),
+      { head: t.createdBy, cell: ({ createdBy }) => <Person v={v} names={names} id={createdBy} /> },
+      actionsColumn(v, ({ id }) => actionButton(v, `${at}/links/${id}/revoke`, t.revoke)),
+    ], { actions: actionButton(v, `${at}/links`, t.newLink, { icon: "link" }), intro: t.linksText }),
   ];
 }
 
@@ -252,24 +244,21 @@ async function directoryPage(v: Visit): Promise<View> {
           [t.token, t.tokenText],
         ])}
       </Card>,
-      <Card title={t.groups}>
-        <p class="muted">{t.groupsText}</p>
-        {dataTable(t.groups, mappings, null, [
-          { head: t.role, cell: ({ roleId, roleName }) => <a href={`roles/${roleId}`}>{roleName}</a> },
-          {
-            head: t.group,
-            cell: ({ displayName, externalId }) => [
-              displayName,
-              externalId && <span class="sub">{externalId}</span>,
-            ],
-          },
-          { head: t.status, cell: ({ isGroup }) => visibility.badge(v, isGroup ? "visible" : "hidden") },
-          actionsColumn(
-            v,
-            ({ roleId }) => may(v.viewer, "update:roles") && buttonLink(`roles/${roleId}/group`, t.edit),
-          ),
-        ])}
-      </Card>,
+      tableCard(t.groups, mappings, null, [
+        { head: t.role, cell: ({ roleId, roleName }) => <a href={`roles/${roleId}`}>{roleName}</a> },
+        {
+          head: t.group,
+          cell: ({ displayName, externalId }) => [
+            displayName,
+            externalId && <span class="sub">{externalId}</span>,
+          ],
+        },
+        { head: t.status, cell: ({ isGroup }) => visibility.badge(v, isGroup ? "visible" : "hidden") },
+        actionsColumn(
+          v,
+          ({ roleId }) => may(v.viewer, "update:roles") && buttonLink(`roles/${roleId}/group`, t.edit),
+        ),
+      ], { intro: t.groupsText }),
     ],
   };
 }

@@ -119,12 +119,11 @@ const READ = ["read:tenants", "read:group-tenants"];
 const activation = (verb: "activate" | "deactivate"): ConsolePage => ({
   path: `tenants/{id}/${verb}`,
   permissions: ["update:tenants", "manage:child-tenants"],
-  async post(v) {
-    const isActive = verb === "activate";
-    const { params } = v;
-    const { name } = await v.api.call("updateTenant", { params, body: { isActive } });
-    return done(`tenants/${params.id}`, tenantTexts[v.locale][isActive ? "activated" : "deactivated"](name));
-  },
+  post: sendTo(
+    "updateTenant",
+    () => ({ isActive: verb === "activate" }),
+    (v, { id, name }) => done(`tenants/${id}`, tenantTexts[v.locale][`${verb}d` as const](name)),
+  ),
 });
 
 export const tenantsPages: ConsolePage[] = [

@@ -13,9 +13,9 @@ export type AnyUser =
   & Omit<Row<"listUsers">, "roles" | "externalId">
   & Partial<Pick<Row<"listUsers">, "roles" | "externalId"> & Pick<Row<"listAllUsers">, "tenants">>;
 
-/** Reads the user whose id is in the path: of all tenants if the viewer manages all users, else of the viewer's tenant. */
-export const readUser = async (v: Visit): Promise<{ value: AnyUser; etag: string }> =>
-  await v.api.versioned(managesAllUsers(v) ? "readUserAnywhere" : "readUser", { params: v.params });
+/** Reads a user, by default that of the path: of all tenants if the viewer manages all users, else of the viewer's tenant. */
+export const readUser = async (v: Visit, id = v.params.id): Promise<{ value: AnyUser; etag: string }> =>
+  await v.api.versioned(managesAllUsers(v) ? "readUserAnywhere" : "readUser", { params: { id } });
 
 /** Active or inactive, and the end of a sign-in lock. */
 export function statusColumn(v: Visit): Column<AnyUser> {
@@ -54,10 +54,3 @@ export function UserTabs(
   ];
   return others.some(Boolean) ? pageTabs(t.users, current, [["users", t.users], ...others]) : null;
 }
-
-/** Activates or deactivates a user, through the API route that the viewer may use. */
-export const setActive = (v: Visit, id: string, isActive: boolean): Promise<unknown> =>
-  v.api.call(managesAllUsers(v) ? "updateUserAnywhere" : "updateUser", {
-    params: { id },
-    body: { isActive },
-  });
