@@ -186,7 +186,7 @@ async function deadLettersPage(v: Visit): Promise<View> {
     title: page.items[0] && group.errorPattern
       ? t.groupOf(page.items[0].jobTypeName)
       : group.jobTypeName ?? t.title,
-    ...group.errorPattern || group.jobTypeName ? { crumbs: [{ href: "dead-letters", label: t.title }] } : {},
+    crumbs: group.errorPattern || group.jobTypeName ? undefined : [],
     actions: group.errorPattern
       ? [
         buttonLink(`dead-letters/retry${search}`, t.retryGroup, { icon: "retry", tone: "primary" }),

@@ -10,7 +10,6 @@ import type { Row } from "../../shared/operations.ts";
 import { type ConsolePage, fieldsIn, may, type View, type Visit } from "../../shared/page.ts";
 import { byScope, managesAllUsers, userName } from "../../shared/access_queries.ts";
 import { readUser, userCrumbs } from "../users/model.tsx";
-import { tenantCrumbs } from "../tenants/list.tsx";
 import { dataTexts } from "../users/texts.ts";
 import { defineStates } from "../../components/states.tsx";
 
@@ -42,7 +41,7 @@ const userDataPage = formPage({
     const f = new Fields(v, sent, "eraseUser");
     return {
       title: t.title,
-      crumbs: userCrumbs(v, user?.value),
+      crumbs: user ? userCrumbs(v, user.value) : undefined,
       body: [
         user && (everywhere || may(viewer, "export:users")) && <ExportCard v={v} at={at} />,
         user && params.id !== viewer.userId && (everywhere || may(viewer, "erase:users")) &&
@@ -72,7 +71,6 @@ const tenantDataPage = formPage({
     const f = new Fields(v, sent, "eraseTenant");
     return {
       title: t.tenantTitle,
-      crumbs: tenantCrumbs(v),
       body: [
         tenant && <ExportCard v={v} at={at} />,
         tenant && tenant.type !== "Platform" &&

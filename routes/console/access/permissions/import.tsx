@@ -22,8 +22,6 @@ const outcomes = defineStates<Result["rows"][number]["outcome"]>({
   Failed: ["bad", "Failed", "Com falha"],
 });
 
-const crumbs = (v: Visit) => [{ href: "permissions", label: permissionTexts[v.locale].permissions }];
-
 /** Downloads the import template from the API. */
 export const importTemplate = async (v: Visit): Promise<Response> =>
   await v.api.answer("readImportTemplate", { query: { format: v.query.get("format") } });
@@ -32,7 +30,6 @@ function chooseFile(v: Visit, sent: Sent | null): View {
   const t = permissionTexts[v.locale];
   return {
     title: t.importTitle,
-    crumbs: crumbs(v),
     body: (
       <Card>
         <FormRefusal v={v} refusal={sent?.refusal ?? null} known={[]} />
@@ -97,7 +94,6 @@ function previewView(v: Visit, result: Result, file: File, content: string): Vie
   );
   return {
     title: t.importTitle,
-    crumbs: crumbs(v),
     body: [
       <Notice tone="info" title={t.previewTitle}>
         <code>{file.name}</code> {failed > 0 && t.failing(failed)}

@@ -49,7 +49,6 @@ async function permissionForm(
   const f = new Fields(v, sent, "createPermission", { ...stored });
   return formView(f, {
     title: stored ? t.editOf(stored.code) : t.newPermission,
-    crumbs: [{ href: "permissions", label: t.permissions }],
     submit: stored ? undefined : t.create,
     inputs: [
       !stored && f.text("code", t.code, { hint: t.codeHint }),
@@ -70,7 +69,6 @@ const defaultRolesPage = formPage({
     const f = new Fields(v, sent, "setDefaultRoles", { roles: value.defaultRoles, etag });
     return formView(f, {
       title: t.defaultRolesOf(value.code),
-      crumbs: [{ href: "permissions", label: t.permissions }],
       intro: t.defaultRolesIntro,
       inputs: (
         <fieldset>

@@ -6,7 +6,8 @@ import { Badge } from "../../components/values.tsx";
 import { done, formPage, sendTo } from "../../shared/actions.ts";
 import { translateBuiltin } from "../../shared/translations.ts";
 import type { Answer, Row } from "../../shared/operations.ts";
-import { field, fieldsIn, may, type View, type Visit } from "../../shared/page.ts";
+import { type Crumb, field, fieldsIn, may, type View, type Visit } from "../../shared/page.ts";
+import { crumbsTo } from "../../shared/scope.ts";
 import { RoleEffect } from "../users/role_effect.tsx";
 import { roleTexts } from "./texts.ts";
 
@@ -22,7 +23,6 @@ export const newRolePage = formPage({
     const f = new Fields(v, sent, "createRole");
     return formView(f, {
       title: roleTexts[v.locale].newRoleIn(v.viewer.tenant?.name ?? ""),
-      crumbs: roleCrumbs(v),
       scripts: ["filter.js"],
       submit: roleTexts[v.locale].create,
       stacked: true,
@@ -183,8 +183,6 @@ export function RoleOrigin({ v, role }: { v: Visit; role: Pick<Role, "isSystemRo
   return role.isSystemRole ? <Badge tone="idle">{t.builtin}</Badge> : <Badge tone="info">{t.custom}</Badge>;
 }
 
-/** The breadcrumb of a role's pages. */
-export const roleCrumbs = (v: Visit, role?: Pick<Role, "id" | "name">): { href: string; label: string }[] => [
-  { href: "roles", label: roleTexts[v.locale].roles },
-  ...role ? [{ href: `roles/${role.id}`, label: role.name }] : [],
-];
+/** The breadcrumb of the pages of a role below the first. */
+const roleCrumbs = (v: Visit, { id, name }: Pick<Role, "id" | "name">): Crumb[] =>
+  crumbsTo(v, { href: `roles/${id}`, label: name });

@@ -7,7 +7,6 @@ import {
   readCatalog,
   readGrants,
   type Role,
-  roleCrumbs,
   RoleOrigin,
 } from "./form.tsx";
 import { roleTexts } from "./texts.ts";
@@ -39,7 +38,6 @@ async function rolePage(v: Visit): Promise<View> {
   }`;
   return {
     title: role.name,
-    crumbs: roleCrumbs(v),
     actions: [
       may(v.viewer, "read:users") &&
       buttonLink(`audit?targetType=role&targetId=${role.id}`, t.history, { icon: "audit" }),
@@ -185,7 +183,6 @@ async function matrixPage(v: Visit): Promise<View> {
   const grants = roles.items.map(({ permissions }) => new Set(permissions.map(({ id }) => id)));
   return {
     title: t.matrix,
-    crumbs: roleCrumbs(v),
     body: (
       <Card>
         <p class="hint">

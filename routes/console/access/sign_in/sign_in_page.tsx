@@ -298,6 +298,7 @@ export const registrationPage = formPage({
     const roles = namedChoices(await roleChoices(v, v.viewer.tenant?.id ?? ""));
     const view = formView(f, {
       title: t.registration,
+      back: null,
       intro: t.registrationIntro,
       readOnly: !may(v.viewer, managedBy),
       inputs: [

@@ -172,7 +172,6 @@ export async function tenantPage(v: Visit): Promise<View> {
   const { parentTenantId } = tenant;
   return {
     title: tenant.name,
-    crumbs: tenantCrumbs(v),
     actions: <Actions v={v} tenant={tenant} />,
     body: [
       <Card>
@@ -289,9 +288,3 @@ function Capacity({ v, tenant }: { v: Visit; tenant: Tenant }) {
     </span>
   );
 }
-
-/** The breadcrumb of a tenant's pages. */
-export const tenantCrumbs = (v: Visit, tenant?: Tenant): { href: string; label: string }[] => [
-  { href: "tenants", label: tenantTexts[v.locale].tenants },
-  ...tenant ? [{ href: `tenants/${tenant.id}`, label: tenant.name }] : [],
-];

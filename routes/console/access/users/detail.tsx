@@ -17,7 +17,7 @@ import type { Row } from "../../shared/operations.ts";
 import { may, mayInFiles, type View, type Visit } from "../../shared/page.ts";
 import { hasUserData, managesAllUsers, userName } from "../../shared/access_queries.ts";
 import { everywhere, inTenantOf } from "../../shared/scope.ts";
-import { type AnyUser, readUser, statusColumn, userCrumbs, type UserLink } from "./model.tsx";
+import { type AnyUser, readUser, statusColumn, type UserLink } from "./model.tsx";
 import { dataTexts, delegationTexts, userTexts } from "./texts.ts";
 import { type File, fileBadge } from "../../files/model.tsx";
 import { channelLabel, messageStates, type Summary } from "../../notifications/status.tsx";
@@ -48,7 +48,6 @@ export async function userPage(v: Visit): Promise<View> {
   ]);
   return {
     title: userName(user),
-    crumbs: userCrumbs(v),
     actions: <Actions v={v} user={user} links={links} isSelf={isSelf} />,
     body: [
       <Card title={t.profile}>

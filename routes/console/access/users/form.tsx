@@ -30,7 +30,6 @@ export const newUserPage = formPage({
     const f = new Fields(v, sent, everywhere ? "createUserAnywhere" : "createUser", { isActive: true });
     return formView(f, {
       title: t.newUser,
-      crumbs: userCrumbs(v),
       submit: t.create,
       action: "users/new",
       above: everywhere && (

@@ -9,7 +9,7 @@ import { done, formPage, sendTo } from "../../shared/actions.ts";
 import { orNull, Refusal } from "../../shared/api.ts";
 import type { Answer } from "../../shared/operations.ts";
 import { type ConsolePage, field, may, mayInFiles, type View, type Visit } from "../../shared/page.ts";
-import { userCrumbs, UserTabs } from "./model.tsx";
+import { usersCrumb, UserTabs } from "./model.tsx";
 import { userTexts } from "./texts.ts";
 import { defineStates } from "../../components/states.tsx";
 import { CATALOGUE, isProblemCode } from "../../../../domain/problems/problem.ts";
@@ -42,7 +42,7 @@ const dryOutcomes = defineStates<Outcome>({
   Failed: ["bad", "error", "erro"],
 });
 const importCrumbs = (v: Visit) => [
-  ...userCrumbs(v),
+  usersCrumb(v),
   { href: "user-imports", label: userTexts[v.locale].imports },
 ];
 
@@ -54,7 +54,7 @@ async function importsPage(v: Visit): Promise<View> {
     path: "user-imports",
     icon: "users",
     title: t.imports,
-    crumbs: userCrumbs(v),
+    crumbs: [usersCrumb(v)],
     actions: buttonLink("user-imports/new", t.importUsers, { icon: "plus", tone: "primary" }),
     caption: t.imports,
     empty: [t.noImports, t.noImportsText],

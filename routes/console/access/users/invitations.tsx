@@ -7,7 +7,7 @@ import { Refusal } from "../../shared/api.ts";
 import type { Row } from "../../shared/operations.ts";
 import { type ConsolePage, fieldsIn, may, type View, type Visit } from "../../shared/page.ts";
 import { roleInputs, rolesIn } from "./form.tsx";
-import { userCrumbs, UserTabs } from "./model.tsx";
+import { usersCrumb, UserTabs } from "./model.tsx";
 import { userTexts } from "./texts.ts";
 import { defineStates } from "../../components/states.tsx";
 
@@ -28,7 +28,7 @@ async function invitationsPage(v: Visit): Promise<View> {
     path: "invitations",
     icon: "users",
     title: t.invitations,
-    crumbs: userCrumbs(v),
+    crumbs: [usersCrumb(v)],
     actions: mayInvite && buttonLink("invitations/new", t.invite, { icon: "plus", tone: "primary" }),
     caption: t.invitations,
     empty: [t.noInvitations, t.noInvitationsText],
@@ -104,7 +104,7 @@ const invitePage = formPage({
     const f = new Fields(v, sent, "inviteUser", { email: v.query.get("email") ?? "" });
     return formView(f, {
       title: t.invite,
-      crumbs: [...userCrumbs(v), { href: "invitations", label: t.invitations }],
+      crumbs: [usersCrumb(v), { href: "invitations", label: t.invitations }],
       submit: t.sendInvitation,
       inputs: [
         f.text("email", t.email, { type: "email", hint: t.inviteHint }),

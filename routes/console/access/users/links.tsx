@@ -182,7 +182,6 @@ export const addExistingUserPage = formPage({
     const f = new Fields(v, sent, "inviteUser");
     return formView(f, {
       title: t.addExisting,
-      crumbs: userCrumbs(v),
       submit: t.addExisting,
       inputs: [
         f.text("email", t.email, {

@@ -2,7 +2,8 @@ import type { Column } from "../../components/table.tsx";
 import { pageTabs } from "../../components/tabs.tsx";
 import { ActiveBadge, Badge, clockTime } from "../../components/values.tsx";
 import type { Row } from "../../shared/operations.ts";
-import { may, type Visit } from "../../shared/page.ts";
+import { type Crumb, may, type Visit } from "../../shared/page.ts";
+import { crumbsTo } from "../../shared/scope.ts";
 import { hasUserData, managesAllUsers, userName } from "../../shared/access_queries.ts";
 import { delegationTexts, userTexts } from "./texts.ts";
 
@@ -35,11 +36,12 @@ export function statusColumn(v: Visit): Column<AnyUser> {
   };
 }
 
-/** The breadcrumb of a user's pages. */
-export const userCrumbs = (v: Visit, user?: AnyUser): { href: string; label: string }[] => [
-  { href: "users", label: userTexts[v.locale].users },
-  ...user ? [{ href: `users/${user.id}`, label: userName(user) }] : [],
-];
+/** The breadcrumb link to the users, for pages whose path has another beginning. */
+export const usersCrumb = ({ locale }: Visit): Crumb => ({ href: "users", label: userTexts[locale].users });
+
+/** The breadcrumb of the pages of a user below the first. */
+export const userCrumbs = (v: Visit, user: AnyUser): Crumb[] =>
+  crumbsTo(v, { href: `users/${user.id}`, label: userName(user) });
 
 /** Links between users, invitations and imports; nothing if the viewer sees only users. */
 export function UserTabs(
