@@ -9,7 +9,6 @@ import { sectionTexts } from "../shared/labels.ts";
 import type { Answer } from "../shared/operations.ts";
 import type { ConsolePage, Visit } from "../shared/page.ts";
 import { HealthTabs, healthTexts } from "./workers.tsx";
-import { workerTexts } from "./worker_texts.ts";
 
 const texts = sectionTexts({
   growth: ["Growth a day", "Crescimento por dia"],
@@ -99,7 +98,6 @@ export const databasePage: ConsolePage = {
     });
     return {
       title: healthTexts[v.locale].database,
-      crumbs: [{ href: "workers", label: workerTexts[v.locale].title }],
       body: [
         <HealthTabs v={v} current="workers/database" />,
         <StatisticRow>

@@ -221,7 +221,6 @@ async function deadLetterPage(v: Visit): Promise<View> {
   const { id, jobId, jobTypeName, queue, attempts, errorMessage, failedAt, retriedAt, retriedJobId } = entry;
   return {
     title: jobTypeName,
-    crumbs: [{ href: "dead-letters", label: t.title }],
     actions: retriedJobId ? undefined : retryButton(v, entry, names.get(entry.tenantId ?? ""), "primary"),
     body: [
       <Card title={<Badge tone={retriedJobId ? "ok" : "bad"}>{retriedJobId ? t.retried : t.isOpen}</Badge>}>

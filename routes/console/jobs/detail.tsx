@@ -52,7 +52,6 @@ async function jobPage(v: Visit): Promise<View> {
   return {
     title: job.jobTypeName,
     scope: job.tenantId === null ? undefined : tenants.get(job.tenantId),
-    crumbs: [{ href: "jobs", label: t.jobs }],
     actions: types.some(({ name }) => name === job.jobTypeName)
       ? buttonLink(inTenantOf(v, job.tenantId, `jobs/new?copy=${job.id}`), t.enqueueCopy, { icon: "plus" })
       : undefined,

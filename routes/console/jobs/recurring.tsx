@@ -11,6 +11,7 @@ import { recurringPath } from "../shared/job_paths.ts";
 import { FORMAT_TAGS } from "../shared/languages.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, field, optionalField, type View, type Visit } from "../shared/page.ts";
+import { crumbsTo } from "../shared/scope.ts";
 import { ENDED, jobColumns, jobStates } from "./list.tsx";
 import { PauseBanner } from "./pauses.tsx";
 import { scheduleTabs } from "./upcoming.tsx";
@@ -90,10 +91,9 @@ function recurringForm(
   const { v } = f;
   const t = recurringJobTexts[v.locale];
   const { former, above } = o;
-  const list = { href: "recurring", label: t.title };
   return formView(f, {
     title: former ? `${t.edit} ${former.jobId}` : t.create,
-    crumbs: former ? [list, { href: recurringPath(v, former), label: former.jobId }] : [list],
+    crumbs: former && crumbsTo(v, { href: recurringPath(v, former), label: former.jobId }),
     submit: former ? undefined : jobTexts[v.locale].create,
     above,
     inputs: [
@@ -199,7 +199,6 @@ async function recurringJobPage(v: Visit): Promise<View> {
   const ofItsJobs = pauses.filter(({ kind, name }) => name === (kind === "queue" ? queue : jobTypeName));
   return {
     title: jobId,
-    crumbs: [{ href: "recurring", label: t.title }],
     actions: [
       <Controls v={v} recurring={recurring} />,
       buttonLink(recurringPath(v, recurring, "/edit"), t.edit),

@@ -82,7 +82,6 @@ export async function typePage(v: Visit): Promise<View> {
   const pause = pauses.find((one) => one.kind === "type" && one.name === name) ?? null;
   return {
     title: name,
-    crumbs: [{ href: "job-types", label: t.title }],
     actions: [
       buttonLink(jobsOf(name), t.jobsOfType, { icon: "jobs" }),
       <PauseButton v={v} type={{ name, pause }} />,

@@ -40,7 +40,6 @@ async function detailPage(v: Visit): Promise<View> {
   const message = await v.api.call("readNotification", { params: v.params });
   return {
     title: message.subject || t.noSubject,
-    crumbs: [{ href: "notifications", label: t.title }],
     actions: [
       isRetriable(message) &&
       actionButton(v, `notifications/${message.id}/retry`, t.retry, {

@@ -31,7 +31,7 @@ import { Fields, formView } from "../components/fields.tsx";
 import { atInputs, deliveryFields, readDelivery } from "./request.tsx";
 import { periodOf } from "../components/date_inputs.ts";
 import { tenantNames } from "../shared/access_queries.ts";
-import { everywhere, inTenantOf } from "../shared/scope.ts";
+import { crumbsTo, everywhere, inTenantOf } from "../shared/scope.ts";
 import type { Row } from "../shared/operations.ts";
 
 type Delivery = Run["deliveries"][number];
@@ -63,7 +63,6 @@ async function runPage(v: Visit): Promise<View> {
   const isLive = isMoving(run) || isScanning(run) || isDelivering(run);
   return {
     title,
-    crumbs: [{ href: "report-runs", label: t.history }],
     actions: [
       !isDocument(run) &&
       buttonLink(`reports/${encodeURIComponent(run.templateId)}?from=${run.id}`, t.again, { icon: "retry" }),
@@ -231,10 +230,9 @@ export const deliverPage = formPage({
     const t = reportTexts[v.locale];
     const [{ run, title }, targets] = await Promise.all([readRun(v), readTargets(v)]);
     const f = new Fields(v, atInputs(v, sent), null, { method: 2 });
-    const here = `report-runs/${run.id}`;
     return formView(f, {
       title: t.deliver,
-      crumbs: [{ href: "report-runs", label: t.history }, { href: here, label: title }],
+      crumbs: crumbsTo(v, { href: `report-runs/${run.id}`, label: title }),
       submit: t.deliver,
       intro: t.deliverIntro,
       inputs: deliveryFields(f, targets),

@@ -8,6 +8,7 @@ import { dataTable, LivePart } from "../components/table.tsx";
 import { Badge, bulletList, factList, number, Time } from "../components/values.tsx";
 import { Person, userNames } from "../components/user_names.tsx";
 import { type ConsolePage, field, optionalField, type View, type Visit } from "../shared/page.ts";
+import { crumbsTo } from "../shared/scope.ts";
 import {
   formatName,
   isMoving,
@@ -46,7 +47,6 @@ async function schedulePage(v: Visit): Promise<View> {
   const here = `report-schedules/${id}`;
   return {
     title: schedule.name,
-    crumbs: [{ href: "report-schedules", label: t.schedules }],
     actions: [
       actionButton(v, `${here}/trigger`, t.trigger, { icon: "play" }),
       schedule.isActive
@@ -284,7 +284,6 @@ async function templateChoice(v: Visit): Promise<View> {
   const templates = await readTemplates(v);
   return {
     title: t.newSchedule,
-    crumbs: [{ href: "report-schedules", label: t.schedules }],
     body: (
       <Card title={t.chooseReport}>
         {bulletList(templates, ({ templateId, displayName, description }) => (
@@ -302,12 +301,11 @@ function scheduleForm(f: Fields, template: Template, targets: Target[]): View {
   const { v } = f;
   const t = scheduleTexts[v.locale];
   const { id } = v.params;
-  const list = { href: "report-schedules", label: t.schedules };
   const here = `report-schedules/${id}`;
   const creation = `report-schedules/new?template=${encodeURIComponent(template.templateId)}`;
   return formView(f, {
     title: id ? t.edit : t.newOf(template.displayName),
-    crumbs: id ? [list, { href: here, label: f.value("name") }] : [list],
+    crumbs: id ? crumbsTo(v, { href: here, label: f.value("name") }) : undefined,
     action: id ? `${here}/edit` : creation,
     submit: id ? undefined : t.create,
     inputs: [

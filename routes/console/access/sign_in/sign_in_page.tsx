@@ -142,9 +142,8 @@ export const settingsPages = (at: string): ConsolePage[] => [
     async post(v) {
       const t = providerTexts[v.locale];
       const { url } = await v.api.call("createSignInSetupLink");
-      const crumb = { href: at, label: t.title };
-      const back = { ...crumb, label: t.backToSignIn };
-      return shownOnce(v, { title: t.linkCreated, crumb, secret: url, label: t.link, back });
+      const back = { href: at, label: t.backToSignIn };
+      return shownOnce(v, { title: t.linkCreated, secret: url, label: t.link, back });
     },
   },
   ...actionsOf(`${at}/links/{id}`, providerTexts, { revoke: ["revokeSignInSetupLink", "linkRevoked", at] }),
