@@ -58,8 +58,8 @@ export async function tenantNames(v: Visit, ids: (string | null)[]): Promise<Map
   return new Map([...found.flat(), ...tenant ? [tenant] : []].map(({ id, name }) => [id, name]));
 }
 
-/** Roles of a tenant to choose from, at most 500; empty if the viewer may not see them. */
-export async function roleChoices(v: Visit, tenantId: string): Promise<RoleChoice[]> {
+/** Roles of a tenant, by default the viewer's, to choose from: at most 500; empty if the viewer may not see them. */
+export async function roleChoices(v: Visit, tenantId = v.viewer.tenant?.id ?? ""): Promise<RoleChoice[]> {
   const isOwn = tenantId === v.viewer.tenant?.id && may(v.viewer, "read:roles");
   if (!isOwn && !may(v.viewer, "admin:system")) return [];
   const roles: RoleChoice[] = [];

@@ -7,7 +7,7 @@ import { number } from "../../components/values.tsx";
 import { formPage, type Sent } from "../../shared/actions.ts";
 import { Refusal } from "../../shared/api.ts";
 import type { Answer } from "../../shared/operations.ts";
-import { field, type View, type Visit } from "../../shared/page.ts";
+import { type ConsolePage, field, type View, type Visit } from "../../shared/page.ts";
 import { permissionTexts } from "./texts.ts";
 
 type Result = Answer<"importPermissionFile">;
@@ -21,10 +21,6 @@ const outcomes = defineStates<Result["rows"][number]["outcome"]>({
   Unchanged: ["idle", "Unchanged", "Sem alteração"],
   Failed: ["bad", "Failed", "Com falha"],
 });
-
-/** Downloads the import template from the API. */
-export const importTemplate = async (v: Visit): Promise<Response> =>
-  await v.api.answer("readImportTemplate", { query: { format: v.query.get("format") } });
 
 function chooseFile(v: Visit, sent: Sent | null): View {
   const t = permissionTexts[v.locale];
@@ -58,7 +54,7 @@ function chooseFile(v: Visit, sent: Sent | null): View {
 }
 
 /** With `do=preview`, shows the result of a dry run. Otherwise imports the previewed file. */
-export const importPage = formPage({
+const importPage = formPage({
   path: "permissions/import",
   permissions: ["create:permissions"],
   show: chooseFile,
@@ -129,3 +125,12 @@ function previewView(v: Visit, result: Result, file: File, content: string): Vie
     ],
   };
 }
+
+export const importPages: ConsolePage[] = [
+  importPage,
+  {
+    path: "permissions/import/template",
+    permissions: ["create:permissions"],
+    get: (v) => v.api.answer("readImportTemplate", { query: { format: v.query.get("format") } }),
+  },
+];

@@ -1,6 +1,6 @@
 import { done, formPage, sendTo, type Sent } from "../../shared/actions.ts";
 import { type ConsolePage, fieldsIn, may, type View, type Visit } from "../../shared/page.ts";
-import { importPage, importTemplate } from "./import.tsx";
+import { importPages } from "./import.tsx";
 import { permissionTexts } from "./texts.ts";
 import { actionButton, buttonLink } from "../../components/forms.tsx";
 import { actionsColumn, choice, list, search } from "../../components/list.tsx";
@@ -188,8 +188,7 @@ function columnsOf(v: Visit): Column<Permission>[] {
 export const permissionsPages: ConsolePage[] = [
   { path: "permissions", permissions: ["read:permissions"], get: permissionsPage },
   newPermissionPage,
-  importPage,
-  { path: "permissions/import/template", permissions: ["create:permissions"], get: importTemplate },
+  ...importPages,
   editPermissionPage,
   defaultRolesPage,
   {

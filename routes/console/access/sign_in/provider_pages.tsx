@@ -162,7 +162,7 @@ async function providerForm(
 ): Promise<View> {
   const t = providerTexts[v.locale];
   const f = new Fields(v, sent, "createSignInProvider", values);
-  const roles = await roleChoices(v, v.viewer.tenant?.id ?? "");
+  const roles = await roleChoices(v);
   const here = v.params.id ? `${at}/providers/${v.params.id}` : at;
   const isNew = name === undefined;
   return formView(f, {

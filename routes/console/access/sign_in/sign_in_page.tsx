@@ -38,7 +38,7 @@ export async function signInPage(v: Visit, at: string, sent: Sent | null): Promi
     v.api.call("listSignInProviders", { query: { pageSize: 100 } }),
     v.api.call("listSignInDomains", { query: { pageSize: 100 } }),
   ]);
-  const settings = v.hosted || isPlatform ? null : await readSettingsCards(v, at);
+  const settings = v.hosted || isPlatform ? null : await readSettingsCards(v);
   return {
     title: v.hosted ? t.setUp : t.title,
     scope: v.viewer.tenant?.name,
@@ -116,16 +116,21 @@ function DomainsCard({ v, at, domains, sent }: {
 
 const passwordStates = defineStates({ on: ["ok", "On", "Ligado"], off: ["idle", "Off", "Desligado"] });
 
-/** The actions of the cards below a page. */
-export const settingsPages = (at: string): ConsolePage[] => [
+/** The page of the viewer's tenant. */
+export const SIGN_IN = "tenants/sign-in";
+const MANAGE = ["manage:sign-in"];
+
+/** The actions of its cards that a set-up link does not have. */
+export const settingsPages: ConsolePage[] = [
   {
-    path: `${at}/settings`,
+    path: `${SIGN_IN}/settings`,
+    permissions: MANAGE,
     async post(v, form) {
       const t = providerTexts[v.locale];
       const { value, etag } = await v.api.versioned("readSignInSettings");
       const email = field(form, "email").toLowerCase();
       const added = email && (await findPeople(v, email)).find((user) => user.email.toLowerCase() === email);
-      if (added === undefined) return notDone(at, t.unknownUser(email));
+      if (added === undefined) return notDone(SIGN_IN, t.unknownUser(email));
       const kept = value.breakGlassUserIds.filter((id) => id !== field(form, "remove"));
       await v.api.call("updateSignInSettings", {
         body: {
@@ -134,23 +139,26 @@ export const settingsPages = (at: string): ConsolePage[] => [
         },
         ifMatch: etag,
       });
-      return done(at, t.settingsSaved);
+      return done(SIGN_IN, t.settingsSaved);
     },
   },
   {
-    path: `${at}/links`,
+    path: `${SIGN_IN}/links`,
+    permissions: MANAGE,
     async post(v) {
       const t = providerTexts[v.locale];
       const { url } = await v.api.call("createSignInSetupLink");
-      const back = { href: at, label: t.backToSignIn };
+      const back = { href: SIGN_IN, label: t.backToSignIn };
       return shownOnce(v, { title: t.linkCreated, secret: url, label: t.link, back });
     },
   },
-  ...actionsOf(`${at}/links/{id}`, providerTexts, { revoke: ["revokeSignInSetupLink", "linkRevoked", at] }),
+  ...actionsOf(`${SIGN_IN}/links/{id}`, providerTexts, {
+    revoke: ["revokeSignInSetupLink", "linkRevoked", SIGN_IN],
+  }, MANAGE),
 ];
 
 /** Sign-in by password, with those who keep it in an emergency, and the links for the company's own administrator. */
-async function readSettingsCards(v: Visit, at: string) {
+async function readSettingsCards(v: Visit) {
   const t = providerTexts[v.locale];
   const [{ passwordSignIn, breakGlassUserIds }, links] = await Promise.all([
     v.api.call("readSignInSettings"),
@@ -163,7 +171,7 @@ async function readSettingsCards(v: Visit, at: string) {
     <Card
       title={t.passwordSignIn}
       state={passwordStates.badge(v, state)}
-      actions={actionButton(v, `${at}/settings`, passwordSignIn ? t.switchOff : t.switchOn, {
+      actions={actionButton(v, `${SIGN_IN}/settings`, passwordSignIn ? t.switchOff : t.switchOn, {
         fields: { isOn: String(!passwordSignIn) },
         ...passwordSignIn ? { confirm: t.switchOffConfirm } : {},
       })}
@@ -171,10 +179,18 @@ async function readSettingsCards(v: Visit, at: string) {
       <p class="muted">{t.passwordText}</p>
       {dataTable(t.breakGlass, breakGlassUserIds, t.noBreakGlass, [
         { head: t.breakGlass, cell: (id) => <Person v={v} names={names} id={id} /> },
-        actionsColumn(v, (id) => actionButton(v, `${at}/settings`, t.takeOut, { fields: { remove: id } })),
+        actionsColumn(
+          v,
+          (id) => actionButton(v, `${SIGN_IN}/settings`, t.takeOut, { fields: { remove: id } }),
+        ),
       ])}
       {may(v.viewer, "read:users") && (
-        <FoldedForm fields={f} label={t.addBreakGlass} action={`${at}/settings`} submit={t.addBreakGlass}>
+        <FoldedForm
+          fields={f}
+          label={t.addBreakGlass}
+          action={`${SIGN_IN}/settings`}
+          submit={t.addBreakGlass}
+        >
           {f.text("email", t.email, { type: "email", required: true })}
         </FoldedForm>
       )}
@@ -183,8 +199,8 @@ async function readSettingsCards(v: Visit, at: string) {
       timeColumn(v, t.created, "createdAt"),
       timeColumn(v, t.validUntil, "expiresAt"),
       { head: t.createdBy, cell: ({ createdBy }) => <Person v={v} names={names} id={createdBy} /> },
-      actionsColumn(v, ({ id }) => actionButton(v, `${at}/links/${id}/revoke`, t.revoke)),
-    ], { actions: actionButton(v, `${at}/links`, t.newLink, { icon: "link" }), intro: t.linksText }),
+      actionsColumn(v, ({ id }) => actionButton(v, `${SIGN_IN}/links/${id}/revoke`, t.revoke)),
+    ], { actions: actionButton(v, `${SIGN_IN}/links`, t.newLink, { icon: "link" }), intro: t.linksText }),
   ];
 }
 
@@ -271,7 +287,7 @@ export function TenantTabs({ v, current }: { v: Visit; current: string }) {
     mayList && ["tenants", t.asList],
     mayList && ["tenants?view=tree", t.asTree],
     mayRead && ["tenants/usage", t.usage],
-    may(v.viewer, "manage:sign-in") && ["tenants/sign-in", providerTexts[v.locale].title],
+    may(v.viewer, "manage:sign-in") && [SIGN_IN, providerTexts[v.locale].title],
     (mayRead || may(v.viewer, "update:tenants")) && ["tenants/registration", t.registration],
     may(v.viewer, "read:roles") && ["tenants/directory", t.directory],
   ]);
@@ -294,7 +310,7 @@ export const registrationPage = formPage({
       domains: value.domains.join("\n"),
       etag,
     });
-    const roles = namedChoices(await roleChoices(v, v.viewer.tenant?.id ?? ""));
+    const roles = namedChoices(await roleChoices(v));
     const view = formView(f, {
       title: t.registration,
       back: null,

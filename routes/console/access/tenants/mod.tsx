@@ -95,10 +95,9 @@ function limitInput(f: Fields) {
 
 function securityInputs(f: Fields) {
   const t = tenantTexts[f.v.locale];
-  const actAs = (["allowed", "consent", "forbidden"] as const).map((value) => ({ value, label: t[value] }));
   return [
     f.check("requireSecondFactor", t.requireSecondFactor, t.requireSecondFactorHint),
-    f.select("actAs", t.actAs, actAs),
+    f.select("actAs", t.actAs, labelled(["allowed", "consent", "forbidden"], t)),
   ];
 }
 

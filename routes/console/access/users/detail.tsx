@@ -2,7 +2,7 @@ import { orNull, type Page } from "../../shared/api.ts";
 import { actionButton, buttonLink, deleteButton } from "../../components/forms.tsx";
 import { actionsColumn, timeColumn } from "../../components/list.tsx";
 import { Card, Empty } from "../../components/notice.tsx";
-import { cellOf, type Column, dataTable, tableCard } from "../../components/table.tsx";
+import { cellOf, dataTable, tableCard } from "../../components/table.tsx";
 import {
   ActiveBadge,
   Badge,
@@ -64,7 +64,7 @@ export async function userPage(v: Visit): Promise<View> {
           timelineFact(v, { userId: user.id }),
         ])}
       </Card>,
-      <LinksCard v={v} user={user} links={links} />,
+      linksCard(v, user, links),
       permissions && (
         <Card title={`${t.permissions}: ${v.viewer.tenant?.name ?? ""}`}>
           <Codes codes={permissions} label={t.permissionsCaption} empty={t.noPermissions} />
@@ -143,10 +143,17 @@ function Actions(
   );
 }
 
-function LinksCard({ v, user, links }: { v: Visit; user: AnyUser; links: UserLink[] }) {
+function linksCard(v: Visit, user: AnyUser, links: UserLink[]) {
   const t = userTexts[v.locale];
-  const everywhere = managesAllUsers(v);
-  const columns: Column<UserLink>[] = [
+  const actions = managesAllUsers(v)
+    ? [
+      links.length > 0 && buttonLink(`users/${user.id}/links`, t.editLinks),
+      buttonLink(`users/${user.id}/links/new`, t.addLink, { icon: "plus" }),
+    ]
+    : may(v.viewer, "update:users") && may(v.viewer, "read:roles") &&
+      buttonLink(`users/${user.id}/roles`, t.editRoles);
+  const empty = <Empty icon="tenants" title={t.noLinks}>{t.noLinksText}</Empty>;
+  return tableCard(t.linksTitle, links, empty, [
     {
       head: t.tenant,
       cell: ({ tenantId, tenantName, isTenantActive, isDefault }) => (
@@ -174,26 +181,7 @@ function LinksCard({ v, user, links }: { v: Visit; user: AnyUser; links: UserLin
     { head: t.linkState, cell: ({ isActive }) => <ActiveBadge v={v} isActive={isActive} /> },
     { head: t.externalId, cell: ({ externalId }) => externalId ?? "–", wideOnly: true },
     timeColumn(v, t.created, "createdAt", { wideOnly: true }),
-  ];
-  return (
-    <Card
-      title={t.linksTitle}
-      actions={everywhere
-        ? [
-          links.length > 0 && buttonLink(`users/${user.id}/links`, t.editLinks),
-          buttonLink(`users/${user.id}/links/new`, t.addLink, { icon: "plus" }),
-        ]
-        : may(v.viewer, "update:users") && may(v.viewer, "read:roles") &&
-          buttonLink(`users/${user.id}/roles`, t.editRoles)}
-    >
-      {dataTable(
-        t.linksCaption,
-        links,
-        <Empty icon="tenants" title={t.noLinks}>{t.noLinksText}</Empty>,
-        columns,
-      )}
-    </Card>
-  );
+  ], { caption: t.linksCaption, actions });
 }
 
 function SessionsCard({ v, user, sessions }: { v: Visit; user: AnyUser; sessions: Session[] }) {

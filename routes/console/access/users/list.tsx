@@ -232,7 +232,7 @@ function isInTenant({ tenants }: AnyUser, { viewer }: Visit): boolean {
   return tenants?.some(({ tenantId }) => tenantId === viewer.tenant?.id) ?? true;
 }
 
-const ownRoles = async (v: Visit) => namedChoices(await roleChoices(v, v.viewer.tenant?.id ?? ""));
+const ownRoles = async (v: Visit) => namedChoices(await roleChoices(v));
 
 /** Changes the roles of a user in the viewer's tenant. Refused if they change meanwhile. */
 async function changeRoles(
