@@ -3,7 +3,7 @@ import { describeCron } from "../components/cron_description.ts";
 import { actionButton, buttonLink, deleteButton } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { linkColumn, listView, tenantColumn } from "../components/list.tsx";
-import { type Column, dataTable, LivePart } from "../components/table.tsx";
+import { type Column, dataTable, LivePart, tableCard } from "../components/table.tsx";
 import { Badge, factList, JsonText, Time } from "../components/values.tsx";
 import { tenantNames } from "../shared/access_queries.ts";
 import { action, actionsOf, done, formPage } from "../shared/actions.ts";
@@ -233,9 +233,9 @@ async function recurringJobPage(v: Visit): Promise<View> {
             <NextRuns v={v} recurring={recurring} runs={nextRuns} />
           </Card>
         </div>
-        <Card title={t.lastRuns}>
-          {dataTable(t.lastRunsCaption, runs, <Empty icon="jobs" title={t.noRuns} />, jobColumns(v))}
-        </Card>
+        {tableCard(t.lastRuns, runs, <Empty icon="jobs" title={t.noRuns} />, jobColumns(v), {
+          caption: t.lastRunsCaption,
+        })}
       </LivePart>
     ),
   };

@@ -1,7 +1,7 @@
 import { actionButton, buttonLink } from "../components/forms.tsx";
 import { choice, hidden, linkColumn, list, period, tenantColumn, timeColumn } from "../components/list.tsx";
 import { Card, Notice } from "../components/notice.tsx";
-import { type Column, dataTable, LivePart } from "../components/table.tsx";
+import { type Column, LivePart, tableCard } from "../components/table.tsx";
 import { bytes, CopyValue, duration, exactTime, factList, number, Time } from "../components/values.tsx";
 import { done, formPage, sendTo, toDocument } from "../shared/actions.ts";
 import { translateBuiltin } from "../shared/translations.ts";
@@ -180,18 +180,13 @@ function DeliveriesCard({ v, run }: { v: Visit; run: Run }) {
     },
   ];
   const failed = run.deliveries.filter(({ status }) => status === "Failed").length;
-  return (
-    <Card
-      title={t.delivery}
-      actions={run.status === STATUS.Completed && failed > 0 &&
-        actionButton(v, `report-runs/${run.id}/redeliver`, t.redeliver, {
-          icon: "retry",
-          confirm: t.redeliverConfirm(failed),
-        })}
-    >
-      {dataTable(t.delivery, run.deliveries, null, columns)}
-    </Card>
-  );
+  return tableCard(t.delivery, run.deliveries, null, columns, {
+    actions: run.status === STATUS.Completed && failed > 0 &&
+      actionButton(v, `report-runs/${run.id}/redeliver`, t.redeliver, {
+        icon: "retry",
+        confirm: t.redeliverConfirm(failed),
+      }),
+  });
 }
 
 /** Deletes a run. A run that has not ended is cancelled first. */

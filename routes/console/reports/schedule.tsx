@@ -4,7 +4,7 @@ import { describeCron } from "../components/cron_description.ts";
 import { actionButton, buttonLink, deleteButton } from "../components/forms.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { RunTimes, ScheduleEditor, scheduleValues, sentSchedule } from "../components/schedule_editor.tsx";
-import { dataTable, LivePart } from "../components/table.tsx";
+import { LivePart, tableCard } from "../components/table.tsx";
 import { Badge, bulletList, factList, number, Time } from "../components/values.tsx";
 import { Person, userNames } from "../components/user_names.tsx";
 import { type ConsolePage, field, optionalField, type View, type Visit } from "../shared/page.ts";
@@ -70,14 +70,13 @@ async function schedulePage(v: Visit): Promise<View> {
           <ParametersCard v={v} templates={templates} of={schedule} />
           <DeliveryCard v={v} schedule={schedule} targets={targets} />
         </div>
-        <Card title={t.lastRuns} actions={<a href={`report-runs?scheduleId=${id}`}>{t.all}</a>}>
-          {dataTable(
-            r.historyCaption,
-            runs.items,
-            <Empty icon="reports" title={r.noRuns}>{r.noRunsText}</Empty>,
-            columns,
-          )}
-        </Card>
+        {tableCard(
+          t.lastRuns,
+          runs.items,
+          <Empty icon="reports" title={r.noRuns}>{r.noRunsText}</Empty>,
+          columns,
+          { caption: r.historyCaption, actions: <a href={`report-runs?scheduleId=${id}`}>{t.all}</a> },
+        )}
       </LivePart>,
     ],
   };
