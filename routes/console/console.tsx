@@ -8,7 +8,7 @@ import { endpointsOf } from "../areas.ts";
 import { unservedPermissions } from "../endpoints.ts";
 import { addMissing } from "../shared/answer.ts";
 import { accountPages } from "./account/account.tsx";
-import { SignIn } from "./account/sign_in.tsx";
+import { SignInRequest } from "./account/sign_in.tsx";
 import type { ConsolePages } from "./lists/console_pages.ts";
 import { listPagesOf } from "./lists/list_pages.ts";
 import { listPages } from "./lists/mod.ts";
@@ -60,14 +60,14 @@ export async function createConsole(
   const tokens = new TtlCache<string>({ ttlMs: 60_000, maxEntries: 1_000 });
   const parts = { p, handle, answers, sitemap, tokens, unserved };
   if (unserved.size > 0) answers.leavesOut = (path) => !sitemap.hasSection(path);
-  const signIn = new SignIn(p, handle, answers);
 
   const app = new Hono<Env>();
   app.get("/console", () => answers.goTo("", []));
   app.get("/console/assets/:name", (c) => answers.assets.answer(c.req.param("name")));
   const asked = ({ req, env }: Context<Env>) => ({ request: req.raw, ip: env.ip, params: req.param() });
-  app.get("/console/sign-in", (c) => signIn.open(asked(c)));
-  app.post("/console/sign-in", (c) => signIn.submit(asked(c)));
+  const signIn = (c: Context<Env>) => new SignInRequest(p, handle, answers, asked(c));
+  app.get("/console/sign-in", (c) => signIn(c).open());
+  app.post("/console/sign-in", (c) => signIn(c).submit());
   const setUp = { ...parts, sitemap: setUpSitemap };
   app.post("/console/set-up/open", (c) => takeSetUpToken(setUp, asked(c)));
   for (const page of setUpSitemap.pages) {

@@ -8,7 +8,7 @@ import { userName } from "../shared/access_queries.ts";
 import { actionsOf, done, formPage } from "../shared/actions.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import { type ConsolePage, field, type Outcome, type Visit } from "../shared/page.ts";
-import { userCrumbs, UserTabs } from "./users/model.tsx";
+import { userCrumbs, usersCrumb, UserTabs } from "./users/model.tsx";
 import { delegationTexts } from "./users/texts.ts";
 
 type Delegation = Row<"listDelegations">;
@@ -58,13 +58,13 @@ export const delegationPages = (p: ServicePlatform): ConsolePage[] => [
     permissions,
     async show(v, sent) {
       const t = delegationTexts[v.locale];
-      const name = userName(await v.api.call("readUser", { params: v.params }));
+      const user = await v.api.call("readUser", { params: v.params });
       const f = new Fields(v, sent, "actAsUser", { minutes: "15" });
       return formView(f, {
-        title: t.viewAs(name),
-        crumbs: [{ href: "users", label: t.users }, { href: `users/${v.params.id}`, label: name }],
+        title: t.viewAs(userName(user)),
+        crumbs: userCrumbs(v, user),
         above: <p class="muted">{t.viewAsText}</p>,
-        submit: t.viewAs(name),
+        submit: t.viewAs(userName(user)),
         inputs: delegationFields(f),
       });
     },
@@ -105,7 +105,7 @@ function listPage(v: Visit) {
     path: "delegations",
     icon: "users",
     title: t.title,
-    crumbs: userCrumbs(v),
+    crumbs: [usersCrumb(v)],
     top: <UserTabs v={v} current="delegations" />,
     caption: t.title,
     empty: [t.none, t.noneText],

@@ -2,6 +2,7 @@ import { buttonLink, TextField } from "../components/forms.tsx";
 import { Icon } from "../components/icons.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { tenantInput } from "../components/tenant_input.tsx";
+import { WhichUser } from "../components/user_names.tsx";
 import { Badge, bulletList } from "../components/values.tsx";
 import { findPeople, type FoundUser, managesAllUsers } from "../shared/access_queries.ts";
 import { orNull, searchOf } from "../shared/api.ts";
@@ -9,7 +10,7 @@ import { translateBuiltin } from "../shared/translations.ts";
 import { sectionTexts } from "../shared/labels.ts";
 import type { Answer } from "../shared/operations.ts";
 import { may, type View, type Visit } from "../shared/page.ts";
-import type { UserLink } from "./users/model.tsx";
+import { readUser, type UserLink } from "./users/model.tsx";
 
 export const explainTexts = sectionTexts({
   title: ["Explain access", "Explicar acesso"],
@@ -30,8 +31,6 @@ export const explainTexts = sectionTexts({
   noTenant: ["No tenant", "Sem inquilino"],
   ownTenant: ["The user's own tenant", "O inquilino do próprio usuário"],
   ask: ["Explain", "Explicar"],
-  whichUser: ["Which of these users?", "Qual destes usuários?"],
-  whichUserCaption: ["Matching users", "Usuários encontrados"],
   noUser: [
     "No user matches. Check the name or the email.",
     "Nenhum usuário corresponde. Verifique o nome ou o e-mail.",
@@ -155,14 +154,11 @@ export async function explainPage(v: Visit): Promise<View> {
       </Card>,
       found?.length === 0 && <Empty icon="search" title={t.noUser} />,
       found && found.length > 1 && (
-        <Card title={t.whichUser}>
-          {bulletList(found, ({ id, email, firstName, lastName }) => (
-            <>
-              <a href={addressFor({ userId: id, permission: asked.permission })}>{email}</a>{" "}
-              <span class="muted">{`${firstName} ${lastName}`.trim()}</span>
-            </>
-          ), { label: t.whichUserCaption })}
-        </Card>
+        <WhichUser
+          v={v}
+          users={found}
+          addressOf={({ id }) => addressFor({ userId: id, permission: asked.permission })}
+        />
       ),
       user && meant.length > 1 && (
         <Card title={t.whichPermission}>
@@ -191,12 +187,8 @@ const explain = (v: Visit, id: string, permission: string, tenantId: string) =>
 
 /** Users that match the search. Exactly one for an id or a complete email; null if nothing was asked. */
 async function findUsers(v: Visit, asked: { user: string; userId: string }): Promise<FoundUser[] | null> {
-  const everywhere = managesAllUsers(v);
-  if (asked.userId) {
-    return [await v.api.call(everywhere ? "readUserAnywhere" : "readUser", { params: { id: asked.userId } })];
-  }
-  if (!asked.user) return null;
-  return await findPeople(v, asked.user);
+  if (asked.userId) return [(await readUser(v, asked.userId)).value];
+  return asked.user ? await findPeople(v, asked.user) : null;
 }
 
 const linksOf = async (v: Visit, user: FoundUser | undefined): Promise<UserLink[]> =>
@@ -261,13 +253,13 @@ function Explanation({ v, explanation }: { v: Visit; explanation: Answer<"explai
           </ol>
         </Card>
         <Card title={t.grants}>
-          {grants.length === 0 ? <p class="muted">{t.noGrants}</p> : bulletList(grants, (grant) => (
+          {bulletList(grants, (grant) => (
             <>
               {email} {t.holds} <code>{grant.permission}</code>
               {grant.permission !== permission && `, ${t.coversAll},`} {t.through}{" "}
               <RoleName v={v} grant={grant} /> {t.inThe} {grant.tenantName}
             </>
-          ), { look: "bare-list", label: t.grantsCaption })}
+          ), { look: "bare-list", label: t.grantsCaption, empty: t.noGrants })}
           <p class="hint">{t.note}</p>
         </Card>
       </div>
@@ -296,14 +288,12 @@ function GrantingRoles({ v, explanation }: { v: Visit; explanation: Answer<"expl
       actions={mayGive && grantingRoles.length > 0 &&
         buttonLink(`users/${userId}/${everywhere ? "links" : "roles"}`, t.giveRole)}
     >
-      {grantingRoles.length === 0
-        ? <p class="muted">{t.noRoleGrants}</p>
-        : bulletList(grantingRoles, (grant) => [
-          <RoleName v={v} grant={grant} />,
-          grant.permission !== permission && (
-            <span class="muted">{` (${grant.permission}, ${t.coversAll})`}</span>
-          ),
-        ], { look: "bare-list", label: t.wouldGrant })}
+      {bulletList(grantingRoles, (grant) => [
+        <RoleName v={v} grant={grant} />,
+        grant.permission !== permission && (
+          <span class="muted">{` (${grant.permission}, ${t.coversAll})`}</span>
+        ),
+      ], { look: "bare-list", label: t.wouldGrant, empty: t.noRoleGrants })}
     </Card>
   );
 }

@@ -9,13 +9,11 @@ import { permissionTexts } from "./permissions/texts.ts";
 import { rolesPages } from "./roles/mod.tsx";
 import { roleTexts } from "./roles/texts.ts";
 import { signInPages } from "./sign_in/provider_pages.tsx";
-import { directoryPages, registrationPage, settingsPages } from "./sign_in/sign_in_page.tsx";
+import { directoryPages, registrationPage, settingsPages, SIGN_IN } from "./sign_in/sign_in_page.tsx";
 import { tenantsPages } from "./tenants/mod.tsx";
 import { tenantTexts } from "./tenants/texts.ts";
 import { usersPages } from "./users/mod.ts";
 import { userTexts } from "./users/texts.ts";
-
-const SIGN_IN = "tenants/sign-in";
 
 /** Users, roles, permissions, tenants, access explanations and the audit log. */
 export const accessSection: ConsoleSection = {
@@ -34,7 +32,7 @@ export const accessSection: ConsoleSection = {
     ...rolesPages,
     ...permissionsPages,
     ...signInPages(SIGN_IN),
-    ...settingsPages(SIGN_IN).map((page) => ({ ...page, permissions: ["manage:sign-in"] })),
+    ...settingsPages,
     registrationPage,
     ...directoryPages,
     ...tenantsPages,

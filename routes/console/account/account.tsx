@@ -5,8 +5,8 @@ import { Fields, Form } from "../components/fields.tsx";
 import { actionButton, buttonLink } from "../components/forms.tsx";
 import { actionsColumn, timeColumn } from "../components/list.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
-import { type Column, dataTable } from "../components/table.tsx";
-import { Badge, Codes } from "../components/values.tsx";
+import { tableCard } from "../components/table.tsx";
+import { Codes } from "../components/values.tsx";
 import { action, actionsOf, done, formPage, type Sent, showing, toDocument } from "../shared/actions.ts";
 import { orNull } from "../shared/api.ts";
 import { cookieWriter, isLocale, isTheme } from "../shared/cookies.ts";
@@ -22,6 +22,7 @@ import { accountTexts, factorTexts } from "./texts.ts";
 import { securityPages } from "./security.tsx";
 import { stepUpPage } from "./proof_forms.tsx";
 import { delegationPages } from "../access/delegations.tsx";
+import { sessionTable } from "../access/users/detail.tsx";
 import { sectionTexts } from "../shared/labels.ts";
 import { delegationTexts } from "../access/users/texts.ts";
 
@@ -45,7 +46,7 @@ export function accountPages(p: ServicePlatform): ConsolePage[] {
     ...ownDataPages,
     ...ownDelegationPages,
     ...delegationPages(p),
-    action("account/sessions/{id}", "endOwnSession", showing("account", accountTexts, "sessionEnded")),
+    action("account/sessions/{id}/end", "endOwnSession", showing("account", accountTexts, "sessionEnded")),
     switchPage(p),
     scopePage,
     ...firstStepsPages(p),
@@ -194,27 +195,7 @@ async function accountView(v: Visit, sent: Sent | null): Promise<View> {
         </Card>
       ),
       <Card title={t.sessions}>
-        {dataTable(t.sessionsCaption, sessions, null, [
-          {
-            head: t.device,
-            cell: (session) => (
-              <>
-                {session.userAgent ?? "–"} {session.isCurrent && <Badge tone="ok">{t.currentSession}</Badge>}
-              </>
-            ),
-          },
-          { head: t.address, cell: ({ ip }) => <span class="nowrap">{ip ?? "–"}</span>, wideOnly: true },
-          timeColumn<Row<"listOwnSessions">>(v, t.started, "createdAt"),
-          actionsColumn(
-            v,
-            ({ id, isCurrent }) =>
-              !isCurrent &&
-              actionButton(v, `account/sessions/${id}`, t.endSession, {
-                tone: "danger",
-                confirm: t.endSessionConfirm,
-              }),
-          ),
-        ])}
+        {sessionTable(v, t.sessionsCaption, sessions, "account/sessions")}
       </Card>,
       clients && <ConnectedClients v={v} clients={clients} />,
       delegations && <OwnDelegations v={v} delegations={delegations.items} />,
@@ -247,7 +228,7 @@ type Connected = Answer<"listConnectedClients">[number];
 function ConnectedClients({ v, clients }: { v: Visit; clients: Connected[] }) {
   if (clients.length === 0) return null;
   const t = texts[v.locale];
-  const columns: Column<Connected>[] = [
+  return tableCard(t.title, clients, null, [
     { head: t.program, cell: ({ name }) => name },
     { head: t.allowed, cell: ({ allowedScopes }) => <Codes codes={allowedScopes} /> },
     { head: t.sessions, cell: ({ sessions }) => String(sessions), wideOnly: true },
@@ -255,12 +236,7 @@ function ConnectedClients({ v, clients }: { v: Visit; clients: Connected[] }) {
       v,
       ({ id, name }) => actionButton(v, `account/clients/${id}`, t.disconnect, { confirm: t.confirm(name) }),
     ),
-  ];
-  return (
-    <Card title={t.title}>
-      {dataTable(t.caption, clients, null, columns)}
-    </Card>
-  );
+  ], { caption: t.caption });
 }
 
 const disconnectAction = action(
@@ -277,20 +253,16 @@ function OwnDelegations({ v, delegations }: { v: Visit; delegations: Delegation[
   const t = delegationTexts[v.locale];
   const button = (id: string, verb: "allow" | "refuse" | "end") =>
     actionButton(v, `account/delegations/${id}/${verb}`, t[verb]);
-  return (
-    <Card title={t.ownTitle}>
-      {dataTable(t.ownTitle, delegations, null, [
-        { head: t.actor, cell: ({ actorName, tenantName }) => `${actorName} (${tenantName})` },
-        { head: t.reason, cell: ({ reason }) => reason },
-        { head: t.status, cell: ({ status }) => t[status] },
-        timeColumn<Delegation>(v, t.created, "createdAt", { wideOnly: true }),
-        actionsColumn<Delegation>(v, ({ id, status }) => [
-          status === "Requested" && [button(id, "allow"), button(id, "refuse")],
-          status === "Open" && button(id, "end"),
-        ]),
-      ])}
-    </Card>
-  );
+  return tableCard(t.ownTitle, delegations, null, [
+    { head: t.actor, cell: ({ actorName, tenantName }) => `${actorName} (${tenantName})` },
+    { head: t.reason, cell: ({ reason }) => reason },
+    { head: t.status, cell: ({ status }) => t[status] },
+    timeColumn(v, t.created, "createdAt", { wideOnly: true }),
+    actionsColumn(v, ({ id, status }) => [
+      status === "Requested" && [button(id, "allow"), button(id, "refuse")],
+      status === "Open" && button(id, "end"),
+    ]),
+  ]);
 }
 
 const ownDelegationPages: ConsolePage[] = actionsOf("account", delegationTexts, {
@@ -320,20 +292,14 @@ type OwnExport = Answer<"listMyDataRequests">[number];
 /** The viewer's exports of their own data. */
 function OwnData({ v, exports }: { v: Visit; exports: OwnExport[] }) {
   const t = exportTexts[v.locale];
-  return (
-    <Card title={t.title} actions={actionButton(v, "account/export", t.export)}>
-      <p class="muted">{t.text}</p>
-      {dataTable(t.caption, exports, null, [
-        timeColumn<OwnExport>(v, t.from, "createdAt"),
-        { head: t.status, cell: ({ status }) => t[status] },
-        {
-          head: t.download,
-          cell: ({ id, fileId }) =>
-            fileId && buttonLink(`own-exports/${id}`, t.download, { icon: "download" }),
-        },
-      ])}
-    </Card>
-  );
+  return tableCard(t.title, exports, null, [
+    timeColumn(v, t.from, "createdAt"),
+    { head: t.status, cell: ({ status }) => t[status] },
+    {
+      head: t.download,
+      cell: ({ id, fileId }) => fileId && buttonLink(`own-exports/${id}`, t.download, { icon: "download" }),
+    },
+  ], { caption: t.caption, actions: actionButton(v, "account/export", t.export), intro: t.text });
 }
 
 const ownDataPages: ConsolePage[] = [

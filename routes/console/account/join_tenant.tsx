@@ -1,7 +1,7 @@
 import { continueInJoinedTenant } from "../../../domain/access/sign_in/browser_session.ts";
 import type { ServicePlatform } from "../../../domain/platform.ts";
 import { roleChoices } from "../shared/access_queries.ts";
-import { RoleChecks } from "../access/users/form.tsx";
+import { RoleChecks, rolesIn } from "../access/users/form.tsx";
 import { Fields, Form } from "../components/fields.tsx";
 import { actionButton, buttonLink } from "../components/forms.tsx";
 import { Card, Notice } from "../components/notice.tsx";
@@ -81,11 +81,8 @@ export const joinTenantPage = (p: ServicePlatform): ConsolePage =>
       const { id: tenantId, name } = await readTenant(v);
       if (form.get("do") === "visit") return await beginWork(p, v, tenantId, form);
       const { userId } = v.viewer;
-      const roleIds = form.getAll("roleIds").map(String);
-      await v.api.call("addUserTenant", {
-        params: { id: userId },
-        body: { tenantId, roleIds, isDefault: false },
-      });
+      const body = { tenantId, roleIds: rolesIn(form), isDefault: false };
+      await v.api.call("addUserTenant", { params: { id: userId }, body });
       await continueInJoinedTenant(p, { secret: v.secret, userId, tenantId });
       const there = toSameAddress(v, field(form, "back"), name);
       const text = switcherTexts[v.locale].joined(name);

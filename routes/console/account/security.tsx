@@ -63,7 +63,7 @@ async function securityView(v: Visit): Promise<View> {
       ),
       !isLimited && clientOf(v) && <GoOn v={v} />,
       <Card title={t.factors}>
-        {dataTable(t.factors, factors, <p class="muted">{t.noFactors}</p>, [
+        {dataTable(t.factors, factors, t.noFactors, [
           {
             head: t.name,
             cell: ({ kind, name, confirmedAt }) => (

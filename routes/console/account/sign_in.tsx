@@ -19,77 +19,89 @@ import {
   UI_LOCALES,
 } from "../shared/request_security.ts";
 import { commonTexts } from "../shared/common_texts.ts";
-import { cookieWriter, csrfToken, isCsrfToken, readCookies } from "../shared/cookies.ts";
+import { type BrowserState, cookieWriter, csrfToken, isCsrfToken, readCookies } from "../shared/cookies.ts";
 import { type Answer, searchOf } from "../shared/operations.ts";
 import { field, optionalField } from "../shared/page.ts";
 import { FactorStep, neededFactor, readChoice, type SignInNotice, SignInPage } from "./sign_in_page.tsx";
 import { accountTexts } from "./texts.ts";
 
-/** A request for the sign-in page. */
-interface Asked {
-  request: Request;
-  ip: string | null;
-}
+/** One request for the sign-in page, or of one of its forms. */
+export class SignInRequest {
+  readonly #query: URLSearchParams;
+  /** The path to open after sign-in. */
+  readonly #to: string;
+  /** The tenant whose sign-in page this is. */
+  readonly #tenantId: string | null;
+  readonly #state: BrowserState;
+  readonly #api: Api;
 
-/** The routes of the sign-in page. */
-export class SignIn {
   constructor(
     private readonly p: ServicePlatform,
-    private readonly handle: Handle,
+    handle: Handle,
     private readonly answers: Answers,
-  ) {}
-
-  /** Shows the page; with the reason if a provider's sign-in was refused, or the viewer's access has changed. */
-  async open(asked: Asked): Promise<Response> {
-    const { searchParams } = new URL(asked.request.url);
-    const { locale } = this.#stateOf(asked);
-    const email = searchParams.get("email") ?? "";
-    const error = searchParams.get("error");
-    if (error !== null && isProblemCode(error)) {
-      const text = CATALOGUE[error].user[locale];
-      return await this.#show(asked, { tone: "bad", text, detail: error }, { email });
-    }
-    const text = CATALOGUE.SESSION_INVALIDATED.user[locale];
-    const notice = searchParams.get("reason") === ACCESS_CHANGED ? { tone: "info" as const, text } : null;
-    return await this.#show(asked, notice, { email });
+    private readonly asked: { request: Request; ip: string | null },
+  ) {
+    const { request, ip } = asked;
+    this.#query = new URL(request.url).searchParams;
+    this.#to = destinationIn(this.#query);
+    const tenantId = this.#query.get("tenantId")?.toLowerCase() ?? "";
+    this.#tenantId = isUuid(tenantId) ? tenantId : null;
+    const uiLocales = clientRequestOf(this.#to)?.get(UI_LOCALES) ?? null;
+    this.#state = readCookies(answers.baseUrl, request.headers, uiLocales);
+    this.#api = new Api(handle, {
+      token: null,
+      ip,
+      headers: { "user-agent": request.headers.get("user-agent") ?? "" },
+      locale: this.#state.locale,
+    });
   }
 
-  async submit(asked: Asked): Promise<Response> {
-    const { request } = asked;
-    const { locale, oidcStart, secret: former, deviceToken } = this.#stateOf(asked);
-    const device = deviceToken?.slice(0, 200);
-    const stale = () => this.#show(asked, { tone: "bad", text: commonTexts[locale].stale });
-    if (!isSameOrigin(request, this.answers.baseUrl)) return await stale();
-    const api = this.#apiOf(asked);
+  /** Shows the page; with the reason if a provider's sign-in was refused, or the viewer's access has changed. */
+  async open(): Promise<Response> {
+    const { locale } = this.#state;
+    const email = this.#query.get("email") ?? "";
+    const error = this.#query.get("error");
+    if (error !== null && isProblemCode(error)) {
+      const text = CATALOGUE[error].user[locale];
+      return await this.#show({ tone: "bad", text, detail: error }, { email });
+    }
+    const text = CATALOGUE.SESSION_INVALIDATED.user[locale];
+    const hasChanged = this.#query.get("reason") === ACCESS_CHANGED;
+    return await this.#show(hasChanged ? { tone: "info", text } : null, { email });
+  }
+
+  /** Does what the button of a form says. */
+  async submit(): Promise<Response> {
+    const { locale, oidcStart, secret: former } = this.#state;
+    const stale = () => this.#show({ tone: "bad", text: commonTexts[locale].stale });
+    if (!isSameOrigin(this.asked.request, this.answers.baseUrl)) return await stale();
     let email = "";
     let factorToken = "";
     try {
-      const form = await readForm(asked, {
+      const form = await readForm(this.asked, {
         bytes: SIGN_IN_FORM_BYTES,
         milliseconds: this.p.config.BODY_TIMEOUT_SECONDS * 1000,
         room: this.p.runningRequests,
       });
       email = field(form, "email");
-      if (form.get("do") === "company") return await this.#toCompany(asked, api, email);
-      const { tenantId } = await ownerOf(this.p, request);
+      if (form.get("do") === "company") return await this.#toCompany(email);
+      const { tenantId } = await this.#readOwner();
       if (form.get("do") === "register") {
-        await api.call("register", { body: { tenantId: tenantId ?? undefined, email } });
-        return await this.#show(asked, { tone: "ok", text: accountTexts[locale].registrationSent });
+        await this.#api.call("register", { body: { tenantId: tenantId ?? undefined, email } });
+        return await this.#show({ tone: "ok", text: accountTexts[locale].registrationSent });
       }
       if (form.get("do") === "forgot") {
-        await api.call("forgotPassword", { body: { email } });
-        return await this.#show(asked, { tone: "ok", text: accountTexts[locale].linkSent });
+        await this.#api.call("forgotPassword", { body: { email } });
+        return await this.#show({ tone: "ok", text: accountTexts[locale].linkSent });
       }
-      const isReturn = form.get("do") === "exchange";
       // Login CSRF: a code from another browser must not sign this one in as another user.
+      const isReturn = form.get("do") === "exchange";
       if (isReturn && !(oidcStart && isCsrfToken(form.get("begun"), oidcStart))) return await stale();
       factorToken = field(form, "factorToken");
-      const signedIn = isReturn
-        ? await api.call("exchangeOpenIdCode", { body: { code: field(form, "code"), deviceToken: device } })
-        : await firstOrSecondStep(api, form, device, tenantOf(request));
+      const signedIn = await this.#signIn(form);
       const secret = await openBrowserSession(this.p, signedIn.accessToken, former);
       const cookies = cookieWriter(this.answers.baseUrl);
-      return await this.answers.goTo(destinationOf(request), [
+      return await this.answers.goTo(this.#to, [
         ...cookies.session(secret),
         ...signedIn.deviceToken ? [cookies.device(signedIn.deviceToken)] : [],
       ]);
@@ -97,33 +109,62 @@ export class SignIn {
       const refusal = thrown instanceof Problem ? refusalOf(thrown, locale) : thrown;
       if (!(refusal instanceof Refusal)) throw refusal;
       if (refusal.code === "SECOND_FACTOR_REQUIRED_UNAUTHORIZED") {
-        return await this.#askForFactor(asked, neededFactor(refusal.document), null);
+        return await this.#askForFactor(neededFactor(refusal.document), null);
       }
-      const choice = factorToken ? await readChoice(api, factorToken) : null;
-      if (choice) return await this.#askForFactor(asked, { factorToken, choice }, refusal);
-      return await this.#show(asked, refusal.flash, { email, status: refusal.status });
+      const choice = factorToken ? await readChoice(this.#api, factorToken) : null;
+      if (choice) return await this.#askForFactor({ factorToken, choice }, refusal);
+      return await this.#show(refusal.flash, { email, status: refusal.status });
+    }
+  }
+
+  /** Sends what the viewer entered: email and password, a passkey alone, or a second factor; or a provider's code. */
+  async #signIn(form: FormData) {
+    const deviceToken = this.#state.deviceToken?.slice(0, 200);
+    const passkey = passkeyOf<PasskeyInput>(form);
+    switch (form.get("do")) {
+      case "exchange":
+        return await this.#api.call("exchangeOpenIdCode", {
+          body: { code: field(form, "code"), deviceToken },
+        });
+      case "passkey":
+        return await this.#api.call("signInByPasskey", { body: { passkey, deviceToken } });
+      case "factor": {
+        const [code, recoveryCode] = [optionalField(form, "code"), optionalField(form, "recoveryCode")];
+        return await this.#api.call("finishSignIn", {
+          body: { factorToken: field(form, "factorToken"), code, recoveryCode, passkey, deviceToken },
+        });
+      }
+      default:
+        return await this.#api.call("signIn", {
+          body: {
+            email: field(form, "email"),
+            password: String(form.get("password") ?? ""),
+            deviceToken,
+            ...this.#tenantId && { tenantId: this.#tenantId },
+          },
+        });
     }
   }
 
   /** Leads to the provider of an email's domain. With several, the page shows them. */
-  async #toCompany(asked: Asked, api: Api, email: string): Promise<Response> {
-    const { providers } = await api.call("readSignInOptions", { query: { email } });
+  async #toCompany(email: string): Promise<Response> {
+    const { providers } = await this.#api.call("readSignInOptions", { query: { email } });
     const [only, ...others] = providers;
     if (!only) {
-      const text = accountTexts[this.#stateOf(asked).locale].noCompany;
-      return await this.#show(asked, { tone: "info", text }, { email });
+      const text = accountTexts[this.#state.locale].noCompany;
+      return await this.#show({ tone: "info", text }, { email });
     }
-    if (others.length > 0) return await this.#show(asked, null, { email, ownProviders: providers });
-    const { back, cookies } = this.#leave(asked);
+    if (others.length > 0) return await this.#show(null, { email, ownProviders: providers });
+    const { back, cookies } = this.#leave();
     const path = `..${only.startUrl.slice(this.p.baseUrl().length)}`;
     return await this.answers.goTo(`${path}?${new URLSearchParams({ returnTo: back })}`, cookies);
   }
 
   /** The address to which a provider sends the browser back, and the cookie that binds its return to this browser. */
-  #leave(asked: Asked): { back: string; cookies: string[] } {
-    const { oidcStart } = this.#stateOf(asked);
+  #leave(): { back: string; cookies: string[] } {
+    const { oidcStart } = this.#state;
     const startSecret = oidcStart ?? newSecret();
-    const query = new URLSearchParams({ ...formQuery(asked.request), begun: csrfToken(startSecret) });
+    const query = new URLSearchParams({ ...this.#kept(), begun: csrfToken(startSecret) });
     return {
       back: `${this.answers.urls.base}sign-in?${query}`,
       cookies: oidcStart ? [] : [cookieWriter(this.answers.baseUrl).oidcStart(startSecret)],
@@ -131,7 +172,6 @@ export class SignIn {
   }
 
   async #show(
-    asked: Asked,
     notice: SignInNotice | null,
     { email = "", ownProviders, status = notice?.tone === "bad" ? 401 : 200 }: {
       email?: string;
@@ -139,34 +179,30 @@ export class SignIn {
       status?: number;
     } = {},
   ): Promise<Response> {
-    const { request } = asked;
-    const { urls } = this.answers;
-    const { locale, theme } = this.#stateOf(asked);
-    const { tenantId, clientName } = await ownerOf(this.p, request);
+    const api = this.#api;
+    const { tenantId, clientName } = await this.#readOwner();
     const looks = await readHostedLooks(this.p, tenantId, clientName);
-    const api = this.#apiOf(asked);
     const providers = await api.call("listOpenIdProviders");
     const options = tenantId && await api.call("readSignInOptions", { query: { tenantId } });
     const registration = tenantId && (await api.call("readRegistrationMode", { query: { tenantId } })).mode;
-    const { back, cookies } = this.#leave(asked);
+    const { back, cookies } = this.#leave();
     const own = ownProviders ?? (options ? options.providers : []);
-    const { searchParams } = new URL(request.url);
     return await this.answers.html(
       <SignInPage
-        urls={urls}
-        v={{ locale, theme }}
+        urls={this.answers.urls}
+        v={this.#state}
         looks={looks}
-        to={destinationOf(request)}
-        action={`sign-in${searchOf(formQuery(request))}`}
+        to={this.#to}
+        action={`sign-in${searchOf(this.#kept())}`}
         notice={notice}
         email={email}
         providers={providers}
         ownProviders={own}
-        hasPassword={!options || options.passwordSignIn || searchParams.has("password")}
+        hasPassword={!options || options.passwordSignIn || this.#query.has("password")}
         isOfTenant={tenantId !== null}
         mayRegister={registration === "open" || registration === "domain"}
         back={back}
-        begun={searchParams.get("begun") ?? ""}
+        begun={this.#query.get("begun") ?? ""}
       />,
       status,
       providers.length + own.length > 0 ? cookies : [],
@@ -175,21 +211,16 @@ export class SignIn {
   }
 
   /** @param refusal why the last attempt failed; null: it is the first */
-  async #askForFactor(
-    asked: Asked,
-    needed: ReturnType<typeof neededFactor>,
-    refusal: Refusal | null,
-  ): Promise<Response> {
-    const { locale, theme } = this.#stateOf(asked);
-    const { tenantId, clientName } = await ownerOf(this.p, asked.request);
+  async #askForFactor(needed: ReturnType<typeof neededFactor>, refusal: Refusal | null): Promise<Response> {
+    const { tenantId, clientName } = await this.#readOwner();
     const looks = await readHostedLooks(this.p, tenantId, clientName);
     return await this.answers.html(
       <FactorStep
         urls={this.answers.urls}
-        v={{ locale, theme }}
+        v={this.#state}
         looks={looks}
         {...needed}
-        action={`sign-in${new URL(asked.request.url).search}`}
+        action={`sign-in${new URL(this.asked.request.url).search}`}
         notice={refusal && refusal.flash}
       />,
       401,
@@ -198,74 +229,25 @@ export class SignIn {
     );
   }
 
-  #stateOf({ request }: Asked) {
-    const uiLocales = clientRequestOf(destinationOf(request))?.get(UI_LOCALES) ?? null;
-    return readCookies(this.answers.baseUrl, request.headers, uiLocales);
+  /** Whose pages a sign-in has: those of the client and tenant that the user signs in to, else the service's. */
+  async #readOwner() {
+    const asked = clientRequestOf(this.#to);
+    return asked ? await readPageOwner(this.p, asked) : { tenantId: this.#tenantId, clientName: null };
   }
 
-  #apiOf(asked: Asked): Api {
-    return new Api(this.handle, {
-      token: null,
-      ip: asked.ip,
-      headers: { "user-agent": asked.request.headers.get("user-agent") ?? "" },
-      locale: this.#stateOf(asked).locale,
-    });
+  /** The parameters of the page that its forms and links keep. */
+  #kept(): Record<string, string> {
+    return {
+      ...this.#to && { to: this.#to },
+      ...this.#tenantId && { tenantId: this.#tenantId },
+      ...this.#query.has("password") && { password: "1" },
+    };
   }
-}
-
-/** Sends what the viewer entered: email and password, a passkey alone, or a second factor. */
-async function firstOrSecondStep(
-  api: Api,
-  form: FormData,
-  deviceToken: string | undefined,
-  tenantId: string | undefined,
-) {
-  const passkey = passkeyOf<PasskeyInput>(form);
-  switch (form.get("do")) {
-    case "passkey":
-      return await api.call("signInByPasskey", { body: { passkey, deviceToken } });
-    case "factor": {
-      const factorToken = field(form, "factorToken");
-      const [code, recoveryCode] = [optionalField(form, "code"), optionalField(form, "recoveryCode")];
-      return await api.call("finishSignIn", {
-        body: { factorToken, code, recoveryCode, passkey, deviceToken },
-      });
-    }
-    default:
-      return await api.call("signIn", {
-        body: {
-          email: field(form, "email"),
-          password: String(form.get("password") ?? ""),
-          deviceToken,
-          ...tenantId === undefined ? {} : { tenantId },
-        },
-      });
-  }
-}
-
-/** Whose pages a sign-in has: those of the client and tenant that the user signs in to, else the service's. */
-async function ownerOf(p: ServicePlatform, request: Request) {
-  const asked = clientRequestOf(destinationOf(request));
-  if (asked) return await readPageOwner(p, asked);
-  return { tenantId: tenantOf(request) ?? null, clientName: null };
-}
-
-/** The tenant whose sign-in page this is. */
-function tenantOf(request: Request): string | undefined {
-  const tenantId = new URL(request.url).searchParams.get("tenantId")?.toLowerCase();
-  return tenantId && isUuid(tenantId) ? tenantId : undefined;
-}
-
-/** The parameters of the page that its forms and links keep. */
-function formQuery(request: Request): Record<string, string> {
-  const [to, tenantId] = [destinationOf(request), tenantOf(request)];
-  const hasPassword = new URL(request.url).searchParams.has("password");
-  return { ...to && { to }, ...tenantId && { tenantId }, ...hasPassword && { password: "1" } };
 }
 
 /** The path to open after sign-in. Only paths of the console and the provider are accepted, to prevent open redirects. */
-function destinationOf(request: Request): string {
-  const to = new URL(request.url).searchParams.get("to");
+function destinationIn(query: URLSearchParams): string {
+  const to = query.get("to");
   if (to && clientRequestOf(to)) return to;
   return to && /^[\w-][\w/.:-]*(\?[^#\\]*)?$/.test(to) && !/^[\w+.-]+:/.test(to) ? to : "";
 }

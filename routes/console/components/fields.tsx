@@ -5,6 +5,7 @@ import { commonTexts } from "../shared/common_texts.ts";
 import type { Endpoint } from "../../shared/endpoint.ts";
 import { endpointOf, type OperationId, searchOf } from "../shared/operations.ts";
 import type { View, Visit } from "../shared/page.ts";
+import { crumbsTo } from "../shared/scope.ts";
 import {
   buttonLink,
   CheckField,
@@ -130,7 +131,7 @@ export function formView(
       inputs: Child;
     },
 ): View {
-  const to = back === undefined ? crumbs?.at(-1)?.href : back;
+  const to = back === undefined ? (crumbs ?? crumbsTo(fields.v)).at(-1)?.href : back;
   const shown = <Form fields={fields} back={to} {...form}>{inputs}</Form>;
   const body = form.stacked ? shown : <Card title={cardTitle}>{above}{shown}</Card>;
   return { title, scope, scripts, crumbs, actions, body };

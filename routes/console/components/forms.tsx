@@ -95,8 +95,15 @@ function LabelledField({ label, name, hint, errors, required, children }: FieldP
   );
 }
 
-const describedBy = ({ name, hint, errors }: FieldProps): string | undefined =>
-  [hint && `f-${name}-hint`, errors?.length && `f-${name}-error`].filter(Boolean).join(" ") || undefined;
+/** The attributes that the inputs of all fields have. */
+const inputAttributes = ({ name, required, hint, errors }: FieldProps) => ({
+  id: `f-${name}`,
+  name,
+  required,
+  "aria-invalid": errors?.length ? "true" as const : undefined,
+  "aria-describedby": [hint && `f-${name}-hint`, errors?.length && `f-${name}-error`].filter(Boolean)
+    .join(" ") || undefined,
+});
 
 /** Maximum length of a search text in the API. */
 export const SEARCH_LENGTH = 200;
@@ -131,8 +138,7 @@ export function TextField(
   return (
     <LabelledField {...props}>
       <input
-        id={`f-${props.name}`}
-        name={props.name}
+        {...inputAttributes(props)}
         type={type}
         value={value ?? ""}
         placeholder={placeholder}
@@ -142,9 +148,6 @@ export function TextField(
         maxlength={maxlength}
         pattern={pattern}
         list={suggestions && `f-${props.name}-list`}
-        required={props.required}
-        aria-invalid={props.errors?.length ? "true" : undefined}
-        aria-describedby={describedBy(props)}
       />
       {suggestions && (
         <datalist id={`f-${props.name}-list`}>
@@ -160,38 +163,25 @@ export function TextField(
 }
 
 /** A multi-line input. */
-export function TextArea(
-  props: FieldProps & { value?: string | null | undefined; rows?: number; code?: boolean; preview?: string },
-) {
-  return (
-    <LabelledField {...props}>
-      <textarea
-        id={`f-${props.name}`}
-        name={props.name}
-        rows={props.rows ?? 5}
-        class={props.code ? "code" : undefined}
-        spellcheck={!props.code}
-        required={props.required}
-        aria-invalid={props.errors?.length ? "true" : undefined}
-        aria-describedby={describedBy(props)}
-      >
-        {props.value ?? ""}
-      </textarea>
-    </LabelledField>
-  );
-}
+export const TextArea = (
+  props: FieldProps & { value?: string | null | undefined; rows?: number; code?: boolean },
+) => (
+  <LabelledField {...props}>
+    <textarea
+      {...inputAttributes(props)}
+      rows={props.rows ?? 5}
+      class={props.code ? "code" : undefined}
+      spellcheck={!props.code}
+    >
+      {props.value ?? ""}
+    </textarea>
+  </LabelledField>
+);
 
 /** An input that chooses a file. @param accept file types that the browser offers */
 export const FileField = (props: FieldProps & { accept?: string }) => (
   <LabelledField {...props} required>
-    <input
-      id={`f-${props.name}`}
-      type="file"
-      name={props.name}
-      accept={props.accept}
-      required
-      aria-describedby={describedBy(props)}
-    />
+    <input {...inputAttributes(props)} type="file" accept={props.accept} required />
   </LabelledField>
 );
 
@@ -211,14 +201,7 @@ export function SelectField(
 ) {
   return (
     <LabelledField {...props}>
-      <select
-        id={`f-${props.name}`}
-        name={props.name}
-        required={props.required}
-        autofocus={props.autofocus}
-        aria-invalid={props.errors?.length ? "true" : undefined}
-        aria-describedby={describedBy(props)}
-      >
+      <select {...inputAttributes(props)} autofocus={props.autofocus}>
         {props.any !== undefined && <option value="">{props.any}</option>}
         {props.choices.map(({ value, label }) => (
           <option value={value} selected={value === props.value}>{label}</option>
@@ -229,24 +212,29 @@ export function SelectField(
 }
 
 /** A checkbox. Sends `value` ("true" by default) when ticked. */
-export function CheckField(
-  { label, name, checked, hint, value = "true", id }: {
-    label: Child;
-    name: string;
-    checked?: boolean | undefined;
-    hint?: Child;
-    value?: string;
-    id?: string;
-  },
-) {
-  return (
-    <div class="field check">
-      <input id={id ?? `f-${name}`} type="checkbox" name={name} value={value} checked={checked} />
-      <label for={id ?? `f-${name}`}>{label}</label>
-      {hint && <div class="hint">{hint}</div>}
-    </div>
-  );
-}
+export const CheckField = ({ label, name, checked, hint, disabled, value = "true", id = `f-${name}` }: {
+  label: Child;
+  name: string;
+  checked?: boolean | undefined;
+  hint?: Child;
+  disabled?: boolean;
+  value?: string;
+  id?: string;
+}) => (
+  <div class="field check">
+    <input
+      id={id}
+      type="checkbox"
+      name={name}
+      value={value}
+      checked={checked}
+      disabled={disabled}
+      aria-describedby={hint ? `${id}-hint` : undefined}
+    />
+    <label for={id}>{label}</label>
+    {hint && <div class="hint" id={`${id}-hint`}>{hint}</div>}
+  </div>
+);
 
 /** The error above a form that is shown again. Messages of `known` fields are left out: the fields show them. */
 export function FormRefusal({ v, refusal, known }: {

@@ -4,7 +4,7 @@ import { type Page, searchOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { ShownColumn, Visit } from "../shared/page.ts";
 import { FORMAT_TAGS } from "../shared/languages.ts";
-import { Empty } from "./notice.tsx";
+import { Card, Empty } from "./notice.tsx";
 
 /** One table column: its heading and the cell of a row. */
 export interface Column<T> extends ShownColumn<T> {
@@ -20,7 +20,7 @@ export interface Column<T> extends ShownColumn<T> {
 /**
  * A table that becomes a stack of cards on a phone. Screen readers read `caption`. The rows of a list have one line; on a
  * phone they show the title, the status and the time.
- * @param empty shown instead of a table without rows
+ * @param empty shown instead of a table without rows: a text or a piece
  * @param sorting for the links in sortable headings
  * @param groups the name of a row's group, and the heading above the rows of a group
  */
@@ -32,7 +32,7 @@ export function dataTable<T>(
   sorting?: { v: Visit; path: string },
   groups?: { groupOf(row: T): string; heading(group: string, rows: T[]): Child },
 ) {
-  if (rows.length === 0) return <>{empty}</>;
+  if (rows.length === 0) return typeof empty === "string" ? <p class="muted">{empty}</p> : <>{empty}</>;
   return (
     <div class="table-scroll" tabindex={0} role="region" aria-label={caption}>
       <table class={`data${sorting ? " rows" : ""}`}>
@@ -70,6 +70,20 @@ export function dataTable<T>(
     </div>
   );
 }
+
+/** A card that is a table. @param o.caption of the table; absent: the title of the card */
+export const tableCard = <T,>(
+  title: string,
+  rows: T[],
+  empty: Child,
+  columns: Column<T>[],
+  { caption = title, actions, intro }: { caption?: string; actions?: Child; intro?: string } = {},
+) => (
+  <Card title={title} actions={actions}>
+    {intro && <p class="muted">{intro}</p>}
+    {dataTable(caption, rows, empty, columns)}
+  </Card>
+);
 
 /** A cell with the values below it. */
 export function cellOf<T>({ cell, below = [] }: ShownColumn<T>, row: T): Child {

@@ -1,5 +1,7 @@
-import { CopyValue, shortId } from "./values.tsx";
-import { managesAllUsers, userName } from "../shared/access_queries.ts";
+import { Card } from "./notice.tsx";
+import { bulletList, CopyValue, shortId } from "./values.tsx";
+import { type FoundUser, managesAllUsers, userName } from "../shared/access_queries.ts";
+import { defineTexts } from "../shared/languages.ts";
 import { orNull } from "../shared/api.ts";
 import { may, type Visit } from "../shared/page.ts";
 
@@ -25,4 +27,24 @@ export function Person({ v, names, id }: { v: Visit; names: Map<string, string>;
   return may(v.viewer, "read:users") && v.viewer.tenant !== null
     ? <a href={`users/${id}`}>{name}</a>
     : <>{name}</>;
+}
+
+const texts = defineTexts({ whichUser: ["Which of these people?", "Qual destas pessoas?"] });
+
+/** A card that asks which of the users that match a text is meant. `addressOf` one leads on. */
+export function WhichUser({ v, users, addressOf }: {
+  v: Visit;
+  users: FoundUser[];
+  addressOf: (user: FoundUser) => string;
+}) {
+  const { whichUser } = texts[v.locale];
+  return (
+    <Card title={whichUser}>
+      {bulletList(users, (user) => (
+        <>
+          <a href={addressOf(user)}>{userName(user)}</a> <span class="muted">{user.email}</span>
+        </>
+      ), { look: "bare-list", label: whichUser })}
+    </Card>
+  );
 }

@@ -136,20 +136,27 @@ export const factList = (facts: Fact[]) => (
   </dl>
 );
 
-/** A list with an item for each of some things. Screen readers read `label`. @param look class of the list */
+/**
+ * A list with an item for each of some things. Screen readers read `label`.
+ * @param look class of the list
+ * @param empty text instead of a list without items
+ */
 export const bulletList = <T,>(
   things: readonly T[],
   item: (thing: T) => Child,
-  { look, label }: { look?: string; label?: string | undefined } = {},
-) => (
-  <ul class={look} aria-label={label}>
-    {things.map((thing) => <li>{item(thing)}</li>)}
-  </ul>
-);
+  { look, label, empty }: { look?: string; label?: string | undefined; empty?: string | undefined } = {},
+) =>
+  things.length === 0 && empty !== undefined
+    ? <p class="muted">{empty}</p>
+    : (
+      <ul class={look} aria-label={label}>
+        {things.map((thing) => <li>{item(thing)}</li>)}
+      </ul>
+    );
 
 /** Codes, such as permissions, as tags. Screen readers read `label`. */
-export const Codes = ({ codes, label }: { codes: string[]; label?: string }) =>
-  bulletList(codes, (code) => <code>{code}</code>, { look: "row tags", label });
+export const Codes = ({ codes, ...o }: { codes: string[]; label?: string; empty?: string }) =>
+  bulletList(codes, (code) => <code>{code}</code>, { look: "row tags", ...o });
 
 /** A text in its own lines, such as code. Screen readers read `label`. */
 export const CodeBlock = ({ label, children }: { label: string; children?: Child }) => (

@@ -31,7 +31,6 @@ export async function filePage(v: Visit, sent: FileForms = {}): Promise<View> {
   const names = await userNames(v, [file.createdBy, file.purgedBy, file.legalHoldBy]);
   return {
     title: file.fileName,
-    crumbs: [{ href: "files", label: t.files }],
     // The page refreshes while the status may change. The retention and purge forms appear only afterwards.
     body: (
       <LivePart v={v} id="file-state" {...isMoving(file) ? { everySeconds: 2 } : {}}>

@@ -177,7 +177,6 @@ export async function scannerPage(v: Visit): Promise<View> {
   const t = fileTexts[v.locale];
   return {
     title: t.scanner,
-    crumbs: [{ href: "files", label: t.files }],
     body: (
       <div id={ID} hx-get="files/scanner" hx-select={`#${ID}`} hx-swap={SWAP} hx-trigger="every 30s">
         {await scannerStatistics(v)}

@@ -15,7 +15,6 @@ export async function uploadPage(v: Visit): Promise<View> {
   const profiles = await v.api.call("listFileProfiles");
   return {
     title: t.upload,
-    crumbs: [{ href: "files", label: t.files }],
     scripts: ["upload.js"],
     body: (
       <Card>

@@ -145,14 +145,12 @@ export const redeliverPage = formPage({
       body: { ...selection, dryRun: true },
     });
     const { endpointId, from, to } = selection;
-    const crumbs = [{ href: "webhook-deliveries", label: integrationTexts[v.locale].deliveries }];
     if (matched === 0) {
-      return { title: t.retryFailed, crumbs, body: <Notice tone="info">{t.noneFailed}</Notice> };
+      return { title: t.retryFailed, body: <Notice tone="info">{t.noneFailed}</Notice> };
     }
     const most = matched === MAX_REDELIVERED ? ` ${t.failedMost(number(v, matched))}` : "";
     return formView(new Fields(v, sent, null), {
       title: t.retryFailed,
-      crumbs,
       submit: t.retryThese(matched),
       intro: `${t.retryEffect(matched, reachOf(v))}${most} ${t.sameIds}`,
       inputs: [

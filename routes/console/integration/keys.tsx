@@ -197,10 +197,11 @@ const newKeyPage = (kind: KeyKind) =>
       const groups = await givablePermissions(v);
       const f = new Fields(v, sent, `create${kind.one}`, kind.values);
       const days = VALID_DAYS.map((days) => ({ value: String(days), label: t.days(days) }));
-      const head = { title: k.add, crumbs: [{ href: kind.path, label: k.title }] };
-      if (groups.length === 0) return { ...head, body: <Empty icon="keys" title={t.noPermissions} /> };
+      if (groups.length === 0) {
+        return { title: k.add, body: <Empty icon="keys" title={t.noPermissions} /> };
+      }
       return formView(f, {
-        ...head,
+        title: k.add,
         submit: k.create,
         stacked: true,
         inputs: [
@@ -284,7 +285,6 @@ const rotatePage = (kind: KeyKind) =>
     path: `${kind.path}/{id}/rotate`,
     async show(v, sent) {
       const t = integrationTexts[v.locale];
-      const k = kind.texts[v.locale];
       const { name } = await v.api.act(`read${kind.one}` as const, v);
       const f = new Fields(v, sent, `rotate${kind.one}`, { overlapSeconds: 0 });
       const overlaps = [
@@ -295,7 +295,6 @@ const rotatePage = (kind: KeyKind) =>
       ];
       return formView(f, {
         title: t.newSecretOf(name),
-        crumbs: [{ href: kind.path, label: k.title }],
         submit: t.createSecret,
         stacked: true,
         inputs: <Card>{f.select("overlapSeconds", t.overlap, overlaps, { hint: t.overlapHint })}</Card>,
@@ -318,7 +317,6 @@ function showSecret(
   const k = kind.texts[v.locale];
   return shownOnce(v, {
     title,
-    crumb: { href: kind.path, label: k.title },
     secret: "key" in made ? made.key : made.secret,
     label: k.secret,
     back: { href: kind.path, label: k.back },

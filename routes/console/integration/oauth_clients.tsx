@@ -5,6 +5,7 @@ import { Card } from "../components/notice.tsx";
 import { Badge, Codes, CopyValue, factList, Time } from "../components/values.tsx";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, field, may, optionalField, type View, type Visit } from "../shared/page.ts";
+import { crumbsTo } from "../shared/scope.ts";
 import { keyOrder } from "./keys.tsx";
 import { integrationTexts, oauthClientTexts } from "./texts.ts";
 import { shownOnce } from "./shown_once.tsx";
@@ -66,7 +67,6 @@ const showSecret = (
   const t = oauthClientTexts[v.locale];
   return shownOnce(v, {
     title,
-    crumb: { href: "oauth-clients", label: t.clients },
     secret,
     label: t.clientSecret,
     back: { href: `oauth-clients/${id}`, label: t.backToClient },
@@ -98,12 +98,11 @@ function clientForm(v: Visit, sent: Sent | null, values: Record<string, unknown>
   const t = oauthClientTexts[v.locale];
   const { id } = v.params;
   const f = new Fields(v, sent, "createOAuthClient", values);
-  const list = { href: "oauth-clients", label: t.clients };
   const kinds = (["confidential", "public"] as const).map((kind) => ({ value: kind, label: t[kind] }));
   const algorithms = ["EdDSA", "RS256"].map((name) => ({ value: name, label: name }));
   return formView(f, {
     title: id ? t.edit : t.newClient,
-    crumbs: id ? [list, { href: `oauth-clients/${id}`, label: String(values.name) }] : [list],
+    crumbs: id ? crumbsTo(v, { href: `oauth-clients/${id}`, label: String(values.name) }) : undefined,
     submit: id ? undefined : t.createClient,
     stacked: true,
     inputs: (
@@ -163,7 +162,6 @@ async function showClient(v: Visit): Promise<View> {
   const here = `oauth-clients/${id}`;
   return {
     title: name,
-    crumbs: [{ href: "oauth-clients", label: t.clients }],
     actions: revokedAt ? undefined : [
       buttonLink(`${here}/edit`, t.edit),
       kind === "confidential" &&

@@ -8,7 +8,6 @@ import { integrationTexts } from "./texts.ts";
 /** Shows a new secret as the direct response to its form, so that no address or cookie contains the secret. */
 export function shownOnce(v: Visit, o: {
   title: string;
-  crumb: { href: string; label: string };
   secret: string;
   label: string;
   back: { href: string; label: string };
@@ -17,7 +16,6 @@ export function shownOnce(v: Visit, o: {
   const t = integrationTexts[v.locale];
   return {
     title: o.title,
-    crumbs: [o.crumb],
     body: [
       <Notice tone="warn">{t.shownOnce}</Notice>,
       <Card title={o.label}>

@@ -18,6 +18,7 @@ import { action, actionsOf, done, formPage, sendTo, type Sent } from "../shared/
 import type { Page } from "../shared/api.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, field, optionalField, type View, type Visit } from "../shared/page.ts";
+import { crumbsTo } from "../shared/scope.ts";
 import { deliveryColumns, statusFilter } from "./deliveries.tsx";
 import { shownOnce } from "./shown_once.tsx";
 import { integrationTexts, webhookTexts } from "./texts.ts";
@@ -132,7 +133,6 @@ async function webhookPage(v: Visit, sent: Sent | null = null): Promise<View> {
   const f = new Fields(v, sent, "pauseWebhookEndpoint");
   return {
     title: endpoint.url,
-    crumbs: [{ href: "webhooks", label: t.webhooks }],
     actions: <EndpointActions v={v} endpoint={endpoint} here={here} />,
     body: [
       disabledReason && <Notice tone="bad">{disabledReason === "Gone" ? t.gone : t.gaveUp}</Notice>,
@@ -241,7 +241,6 @@ const showSecret = (v: Visit, title: string, id: string | undefined, secret: str
   const t = integrationTexts[v.locale];
   return shownOnce(v, {
     title,
-    crumb: { href: "webhooks", label: t.webhooks },
     secret,
     label: t.secret,
     back: { href: `webhooks/${id}`, label: t.backToWebhook },
@@ -281,11 +280,10 @@ async function webhookForm(v: Visit, sent: Sent | null, values: Record<string, u
   const { id } = v.params;
   const types = await v.api.call("listEventTypes");
   const f = new Fields(v, sent, "createWebhookEndpoint", values);
-  const list = { href: "webhooks", label: t.webhooks };
   const errors = f.errorsOf("eventTypes");
   return formView(f, {
     title: id ? t.edit : t.newWebhook,
-    crumbs: id ? [list, { href: here(v), label: String(values.url) }] : [list],
+    crumbs: id ? crumbsTo(v, { href: here(v), label: String(values.url) }) : undefined,
     submit: id ? undefined : t.create,
     stacked: true,
     inputs: [

@@ -1,7 +1,6 @@
 import { DAY_MS } from "../../../infra/clock.ts";
-import { dataTable } from "../components/table.tsx";
+import { tableCard } from "../components/table.tsx";
 import { list } from "../components/list.tsx";
-import { Card } from "../components/notice.tsx";
 import { Statistic, StatisticRow } from "../components/statistics.tsx";
 import { bytes, duration, number, percent, Time } from "../components/values.tsx";
 import { typePath } from "../shared/job_paths.ts";
@@ -9,7 +8,6 @@ import { sectionTexts } from "../shared/labels.ts";
 import type { Answer } from "../shared/operations.ts";
 import type { ConsolePage, Visit } from "../shared/page.ts";
 import { HealthTabs, healthTexts } from "./workers.tsx";
-import { workerTexts } from "./worker_texts.ts";
 
 const texts = sectionTexts({
   growth: ["Growth a day", "Crescimento por dia"],
@@ -99,7 +97,6 @@ export const databasePage: ConsolePage = {
     });
     return {
       title: healthTexts[v.locale].database,
-      crumbs: [{ href: "workers", label: workerTexts[v.locale].title }],
       body: [
         <HealthTabs v={v} current="workers/database" />,
         <StatisticRow>
@@ -112,37 +109,33 @@ export const databasePage: ConsolePage = {
           <Statistic label={t.snapshot} value={duration(v, oldestTransactionSeconds * 1000)} />
         </StatisticRow>,
         <div class="grid-2">
-          <Card title={t.limits}>
-            {dataTable(t.limits, limits, null, [
-              { head: t.what, cell: ({ kind }) => t[kind] },
-              {
-                head: t.used,
-                align: "end",
-                cell: ({ kind, used, limit }) => [
-                  amount(v, kind, used),
-                  limit !== null && <span class="sub">{percent(v, used / limit)}</span>,
-                ],
-              },
-              {
-                head: t.limit,
-                align: "end",
-                cell: ({ kind, limit }) =>
-                  limit === null ? <a href="alert-rules">{t.noLimit}</a> : amount(v, kind, limit),
-              },
-              {
-                head: t.full,
-                align: "end",
-                cell: ({ fullInDays }) =>
-                  fullInDays === null ? <span class="muted">–</span> : duration(v, fullInDays * DAY_MS),
-              },
-            ])}
-          </Card>
-          <Card title={t.late}>
-            {dataTable(t.late, late, <p class="muted">{t.noneLate}</p>, [
-              { head: t.job, cell: ({ name }) => <a href={typePath(name)}>{name}</a> },
-              { head: t.lateBy, align: "end", cell: ({ seconds }) => duration(v, seconds * 1000) },
-            ])}
-          </Card>
+          {tableCard(t.limits, limits, null, [
+            { head: t.what, cell: ({ kind }) => t[kind] },
+            {
+              head: t.used,
+              align: "end",
+              cell: ({ kind, used, limit }) => [
+                amount(v, kind, used),
+                limit !== null && <span class="sub">{percent(v, used / limit)}</span>,
+              ],
+            },
+            {
+              head: t.limit,
+              align: "end",
+              cell: ({ kind, limit }) =>
+                limit === null ? <a href="alert-rules">{t.noLimit}</a> : amount(v, kind, limit),
+            },
+            {
+              head: t.full,
+              align: "end",
+              cell: ({ fullInDays }) =>
+                fullInDays === null ? <span class="muted">–</span> : duration(v, fullInDays * DAY_MS),
+            },
+          ])}
+          {tableCard(t.late, late, t.noneLate, [
+            { head: t.job, cell: ({ name }) => <a href={typePath(name)}>{name}</a> },
+            { head: t.lateBy, align: "end", cell: ({ seconds }) => duration(v, seconds * 1000) },
+          ])}
         </div>,
         rows,
       ],

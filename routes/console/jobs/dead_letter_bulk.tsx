@@ -108,7 +108,6 @@ function bulkView(v: Visit, kind: Kind, sent: Sent | null, counted: Counted | nu
   const isRetry = kind === "retry";
   return formView(f, {
     title: isRetry ? t.retryTitle : t.purgeTitle,
-    crumbs: [{ href: "dead-letters", label: t.title }],
     intro: counted ? null : isRetry ? t.retryIntro : t.purgeIntro,
     buttons: [
       matched > 0 && (

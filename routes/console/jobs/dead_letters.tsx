@@ -186,7 +186,7 @@ async function deadLettersPage(v: Visit): Promise<View> {
     title: page.items[0] && group.errorPattern
       ? t.groupOf(page.items[0].jobTypeName)
       : group.jobTypeName ?? t.title,
-    ...group.errorPattern || group.jobTypeName ? { crumbs: [{ href: "dead-letters", label: t.title }] } : {},
+    crumbs: group.errorPattern || group.jobTypeName ? undefined : [],
     actions: group.errorPattern
       ? [
         buttonLink(`dead-letters/retry${search}`, t.retryGroup, { icon: "retry", tone: "primary" }),
@@ -221,7 +221,6 @@ async function deadLetterPage(v: Visit): Promise<View> {
   const { id, jobId, jobTypeName, queue, attempts, errorMessage, failedAt, retriedAt, retriedJobId } = entry;
   return {
     title: jobTypeName,
-    crumbs: [{ href: "dead-letters", label: t.title }],
     actions: retriedJobId ? undefined : retryButton(v, entry, names.get(entry.tenantId ?? ""), "primary"),
     body: [
       <Card title={<Badge tone={retriedJobId ? "ok" : "bad"}>{retriedJobId ? t.retried : t.isOpen}</Badge>}>

@@ -1,7 +1,7 @@
 import { tenantNames } from "../shared/access_queries.ts";
 import { actionButton, buttonLink, deleteButton } from "../components/forms.tsx";
 import { Card, Empty } from "../components/notice.tsx";
-import { dataTable, LivePart, Pager } from "../components/table.tsx";
+import { LivePart, Pager, tableCard } from "../components/table.tsx";
 import {
   CopyValue,
   duration,
@@ -52,7 +52,6 @@ async function jobPage(v: Visit): Promise<View> {
   return {
     title: job.jobTypeName,
     scope: job.tenantId === null ? undefined : tenants.get(job.tenantId),
-    crumbs: [{ href: "jobs", label: t.jobs }],
     actions: types.some(({ name }) => name === job.jobTypeName)
       ? buttonLink(inTenantOf(v, job.tenantId, `jobs/new?copy=${job.id}`), t.enqueueCopy, { icon: "plus" })
       : undefined,
@@ -71,11 +70,8 @@ async function jobPage(v: Visit): Promise<View> {
             <JsonText value={job.serializedArgs} label={t.args} />
           </Card>
         </div>
-        {continuations.length > 0 && (
-          <Card title={t.continuations}>
-            {dataTable(t.continuationsCaption, continuations, null, jobColumns(v))}
-          </Card>
-        )}
+        {continuations.length > 0 &&
+          tableCard(t.continuations, continuations, null, jobColumns(v), { caption: t.continuationsCaption })}
       </LivePart>
     ),
   };

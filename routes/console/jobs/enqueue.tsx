@@ -7,6 +7,7 @@ import { duration } from "../components/values.tsx";
 import { done, formPage } from "../shared/actions.ts";
 import type { Row } from "../shared/operations.ts";
 import { field, optionalField, type Visit } from "../shared/page.ts";
+import { crumbsTo } from "../shared/scope.ts";
 import { type ArgField, ArgsFields, fieldsOf, sentArgs, typedOf, withArgErrors } from "./args_form.tsx";
 import { PauseBanner } from "./pauses.tsx";
 import { priorityLabels } from "../shared/labels.ts";
@@ -19,20 +20,19 @@ export const enqueuePage = formPage({
   path: "jobs/new",
   async show(v, sent) {
     const t = jobTexts[v.locale];
-    const head = { title: t.enqueue, crumbs: [{ href: "jobs", label: t.jobs }] };
     const [types, pauses] = await Promise.all([v.api.call("listJobTypes"), v.api.call("listJobPauses")]);
     const copy = v.query.get("copy");
     const copied = copy ? await v.api.call("readJob", { params: { id: copy } }) : null;
     const name = sent?.form?.get("jobTypeName") ?? v.query.get("jobTypeName") ?? copied?.jobTypeName;
     const type = types.find((type) => type.name === name) ?? types[0];
-    if (!type) return { ...head, body: <Empty icon="jobs" title={t.noTypes} /> };
+    if (!type) return { title: t.enqueue, body: <Empty icon="jobs" title={t.noTypes} /> };
     const args = fieldsOf(type.argsSchema);
     const values = copied?.jobTypeName === type.name
       ? { ...copied, scheduledAt: "", parentJobId: "", ...typedOf(args, copied.serializedArgs) }
       : { queue: "default", priority: "Normal" };
     const f = new Fields(v, withArgErrors(sent, args), "enqueueJob", values);
     return {
-      ...head,
+      title: t.enqueue,
       body: [
         <PauseBanner v={v} pauses={pauses} />,
         <Card>
@@ -113,11 +113,10 @@ export const runAgainPage = formPage({
   async show(v, sent) {
     const t = jobTexts[v.locale];
     const { job, args } = await readArgsOf(v);
-    const here = `jobs/${job.id}`;
     const f = new Fields(v, withArgErrors(sent, args), "retryJob", typedOf(args, job.serializedArgs));
     return formView(f, {
       title: t.runChanged,
-      crumbs: [{ href: "jobs", label: t.jobs }, { href: here, label: job.jobTypeName }],
+      crumbs: crumbsTo(v, { href: `jobs/${job.id}`, label: job.jobTypeName }),
       submit: t.runIt,
       intro: t.runChangedIntro,
       inputs: <ArgsFields f={f} args={args} />,

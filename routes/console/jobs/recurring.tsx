@@ -3,7 +3,7 @@ import { describeCron } from "../components/cron_description.ts";
 import { actionButton, buttonLink, deleteButton } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { linkColumn, listView, tenantColumn } from "../components/list.tsx";
-import { type Column, dataTable, LivePart } from "../components/table.tsx";
+import { type Column, dataTable, LivePart, tableCard } from "../components/table.tsx";
 import { Badge, factList, JsonText, Time } from "../components/values.tsx";
 import { tenantNames } from "../shared/access_queries.ts";
 import { action, actionsOf, done, formPage } from "../shared/actions.ts";
@@ -11,6 +11,7 @@ import { recurringPath } from "../shared/job_paths.ts";
 import { FORMAT_TAGS } from "../shared/languages.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, field, optionalField, type View, type Visit } from "../shared/page.ts";
+import { crumbsTo } from "../shared/scope.ts";
 import { ENDED, jobColumns, jobStates } from "./list.tsx";
 import { PauseBanner } from "./pauses.tsx";
 import { scheduleTabs } from "./upcoming.tsx";
@@ -90,10 +91,9 @@ function recurringForm(
   const { v } = f;
   const t = recurringJobTexts[v.locale];
   const { former, above } = o;
-  const list = { href: "recurring", label: t.title };
   return formView(f, {
     title: former ? `${t.edit} ${former.jobId}` : t.create,
-    crumbs: former ? [list, { href: recurringPath(v, former), label: former.jobId }] : [list],
+    crumbs: former && crumbsTo(v, { href: recurringPath(v, former), label: former.jobId }),
     submit: former ? undefined : jobTexts[v.locale].create,
     above,
     inputs: [
@@ -199,7 +199,6 @@ async function recurringJobPage(v: Visit): Promise<View> {
   const ofItsJobs = pauses.filter(({ kind, name }) => name === (kind === "queue" ? queue : jobTypeName));
   return {
     title: jobId,
-    crumbs: [{ href: "recurring", label: t.title }],
     actions: [
       <Controls v={v} recurring={recurring} />,
       buttonLink(recurringPath(v, recurring, "/edit"), t.edit),
@@ -234,9 +233,9 @@ async function recurringJobPage(v: Visit): Promise<View> {
             <NextRuns v={v} recurring={recurring} runs={nextRuns} />
           </Card>
         </div>
-        <Card title={t.lastRuns}>
-          {dataTable(t.lastRunsCaption, runs, <Empty icon="jobs" title={t.noRuns} />, jobColumns(v))}
-        </Card>
+        {tableCard(t.lastRuns, runs, <Empty icon="jobs" title={t.noRuns} />, jobColumns(v), {
+          caption: t.lastRunsCaption,
+        })}
       </LivePart>
     ),
   };

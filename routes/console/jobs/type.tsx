@@ -5,7 +5,7 @@ import { buttonLink, FilterBar } from "../components/forms.tsx";
 import { days } from "../components/list.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { Statistic, statisticList, StatisticRow } from "../components/statistics.tsx";
-import { dataTable, LivePart } from "../components/table.tsx";
+import { dataTable, LivePart, tableCard } from "../components/table.tsx";
 import { tabBar } from "../components/tabs.tsx";
 import { Badge, duration, factList, number, percent, Time } from "../components/values.tsx";
 import { searchOf } from "../shared/api.ts";
@@ -82,7 +82,6 @@ export async function typePage(v: Visit): Promise<View> {
   const pause = pauses.find((one) => one.kind === "type" && one.name === name) ?? null;
   return {
     title: name,
-    crumbs: [{ href: "job-types", label: t.title }],
     actions: [
       buttonLink(jobsOf(name), t.jobsOfType, { icon: "jobs" }),
       <PauseButton v={v} type={{ name, pause }} />,
@@ -250,30 +249,26 @@ function LastErrors({ v, name, failed, dead }: {
       nextRetryAt: null,
     })),
   ].sort((a, b) => (b.at ?? "").localeCompare(a.at ?? "")).slice(0, ERRORS_SHOWN);
-  return (
-    <Card
-      title={t.lastErrors}
-      actions={dead.length > 0 && (
-        <a href={`dead-letters/list${searchOf({ jobTypeName: name, isRetried: false })}`}>{t.allErrors}</a>
-      )}
-    >
-      {dataTable(t.lastErrorsCaption, errors, <Empty icon="check" title={t.noErrors} />, [
-        {
-          head: t.error,
-          cell: ({ id, error }) => <a class="clamp" href={`jobs/${id}`}>{error ?? id}</a>,
-        },
-        {
-          head: t.failed,
-          cell: ({ at, nextRetryAt }) => [
-            <Time v={v} at={at} />,
-            nextRetryAt && (
-              <span class="sub">
-                {jobTexts[v.locale].nextRetry} <Time v={v} at={nextRetryAt} />
-              </span>
-            ),
-          ],
-        },
-      ])}
-    </Card>
-  );
+  return tableCard(t.lastErrors, errors, <Empty icon="check" title={t.noErrors} />, [
+    {
+      head: t.error,
+      cell: ({ id, error }) => <a class="clamp" href={`jobs/${id}`}>{error ?? id}</a>,
+    },
+    {
+      head: t.failed,
+      cell: ({ at, nextRetryAt }) => [
+        <Time v={v} at={at} />,
+        nextRetryAt && (
+          <span class="sub">
+            {jobTexts[v.locale].nextRetry} <Time v={v} at={nextRetryAt} />
+          </span>
+        ),
+      ],
+    },
+  ], {
+    caption: t.lastErrorsCaption,
+    actions: dead.length > 0 && (
+      <a href={`dead-letters/list${searchOf({ jobTypeName: name, isRetried: false })}`}>{t.allErrors}</a>
+    ),
+  });
 }

@@ -1,6 +1,6 @@
 import type { Child } from "hono/jsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
-import { dataTable, LivePart } from "../components/table.tsx";
+import { dataTable, LivePart, tableCard } from "../components/table.tsx";
 import { pageTabs } from "../components/tabs.tsx";
 import { clockTime, number, Time } from "../components/values.tsx";
 import { tenantNames } from "../shared/access_queries.ts";
@@ -49,25 +49,23 @@ export async function upcomingPage(v: Visit): Promise<View> {
           ])}
         </Card>
         {leftOut.length > 0 && <p class="muted">{t.leftOut(named(leftOut))}</p>}
-        <Card title={t.schedules}>
-          {dataTable(t.schedulesCaption, schedules, <Empty icon="recurring" title={t.noSchedules} />, [
-            {
-              head: t.name,
-              cell: (schedule) => [
-                nameOf(v, schedule, schedule.tenantId),
-                <span class="sub">
-                  {[t[schedule.kind], tenants.get(schedule.tenantId ?? "")].filter(Boolean).join(" · ")}
-                </span>,
-              ],
-            },
-            {
-              head: t.runs(v.timeZone),
-              cell: ({ runs }) => (
-                <span class="row">{runs.map((at) => <ClockTime v={v} at={at} isShort />)}</span>
-              ),
-            },
-          ])}
-        </Card>
+        {tableCard(t.schedules, schedules, <Empty icon="recurring" title={t.noSchedules} />, [
+          {
+            head: t.name,
+            cell: (schedule) => [
+              nameOf(v, schedule, schedule.tenantId),
+              <span class="sub">
+                {[t[schedule.kind], tenants.get(schedule.tenantId ?? "")].filter(Boolean).join(" · ")}
+              </span>,
+            ],
+          },
+          {
+            head: t.runs(v.timeZone),
+            cell: ({ runs }) => (
+              <span class="row">{runs.map((at) => <ClockTime v={v} at={at} isShort />)}</span>
+            ),
+          },
+        ], { caption: t.schedulesCaption })}
       </LivePart>,
     ],
   };

@@ -12,7 +12,7 @@ import { searchOf } from "../shared/api.ts";
 import { commonTexts, listTexts, scopeTexts } from "../shared/common_texts.ts";
 import { defineTexts, LOCALES, type Translated, translated } from "../shared/languages.ts";
 import type { View, Visit } from "../shared/page.ts";
-import { pageScope } from "../shared/scope.ts";
+import { crumbsTo, pageScope } from "../shared/scope.ts";
 import { UNDO } from "../shared/undo.ts";
 import { BarePage, Brand, type ConsoleUrls, Document } from "./document.tsx";
 import { Navigation } from "./navigation.tsx";
@@ -45,7 +45,7 @@ export function Layout(
     <Document
       urls={urls}
       v={v}
-      title={[view.title, ...(view.crumbs ?? []).map(({ label }) => label).reverse()].join(" · ")}
+      title={[view.title, ...crumbsOf(v, view).map(({ label }) => label).reverse()].join(" · ")}
       scripts={["finder.js", ...view.scripts ?? []]}
       styles={view.styles}
     >
@@ -82,7 +82,7 @@ export function Layout(
         <Navigation v={v} view={view} pins={pins} />
         <main id="content" tabindex={-1}>
           <ActingBanner v={v} />
-          <PageHead v={v} view={view} breadcrumb={t.breadcrumb} />
+          <PageHead v={v} view={view} />
           <FlashNotice v={v} />
           <p class="notice tone-bad" role="alert" data-offline={t.noConnection} hidden></p>
           {view.body}
@@ -94,14 +94,17 @@ export function Layout(
   );
 }
 
-function PageHead({ v, view, breadcrumb }: { v: Visit; view: View; breadcrumb: string }) {
+const crumbsOf = (v: Visit, view: View) => view.crumbs ?? crumbsTo(v);
+
+function PageHead({ v, view }: { v: Visit; view: View }) {
+  const crumbs = crumbsOf(v, view);
   return (
     <div class="page-head">
       <div>
-        {view.crumbs && (
-          <nav class="crumbs" aria-label={breadcrumb}>
+        {crumbs.length > 0 && (
+          <nav class="crumbs" aria-label={commonTexts[v.locale].breadcrumb}>
             <ol>
-              {view.crumbs.map(({ href, label }) => (
+              {crumbs.map(({ href, label }) => (
                 <li>
                   <a href={href}>{label}</a>
                 </li>
@@ -349,7 +352,7 @@ export function SetUpLayout({ urls, v, looks, view }: {
     <BarePage urls={urls} v={v} title={view.title} looks={looks} scripts={view.scripts ?? []} isWide>
       <div class="stack">
         <Brand looks={looks} />
-        <PageHead v={v} view={view} breadcrumb={commonTexts[v.locale].breadcrumb} />
+        <PageHead v={v} view={view} />
         <FlashNotice v={v} />
         {view.body}
         <SetUpHandover />

@@ -1,6 +1,6 @@
 import { actionButton } from "../components/forms.tsx";
 import { Card, Empty, Notice } from "../components/notice.tsx";
-import { dataTable } from "../components/table.tsx";
+import { tableCard } from "../components/table.tsx";
 import {
   bulletList,
   CodeBlock,
@@ -40,7 +40,6 @@ async function detailPage(v: Visit): Promise<View> {
   const message = await v.api.call("readNotification", { params: v.params });
   return {
     title: message.subject || t.noSubject,
-    crumbs: [{ href: "notifications", label: t.title }],
     actions: [
       isRetriable(message) &&
       actionButton(v, `notifications/${message.id}/retry`, t.retry, {
@@ -67,41 +66,39 @@ async function detailPage(v: Visit): Promise<View> {
         <MessageFacts v={v} message={message} />
       </Card>,
       <div class="grid-2">
-        <Card title={t.recipients}>
-          {dataTable(t.recipientsCaption, message.recipients, null, [
-            {
-              head: t.address,
-              cell: ({ address, displayName, kind }) => [
-                displayName ?? address,
-                kind !== "to" && ` (${kind === "cc" ? t.cc : t.bcc})`,
-                displayName && <span class="sub">{address}</span>,
-              ],
-            },
-            {
-              head: t.outcome,
-              cell: ({ status, reason, errorMessage, deliverAfter, sentAt, ...reported }) => (
-                <>
-                  {recipientBadge(v, message, status)} {sentAt && <Time v={v} at={sentAt} />}
-                  {reason && <span class="sub">{skipReasonLabels[v.locale][reason]}</span>}
-                  {deliverAfter && status === "Owed" && (
-                    <span class="sub">
-                      {t.waits} <Time v={v} at={deliverAfter} />
-                    </span>
-                  )}
-                  {errorMessage && <span class="sub">{errorMessage}</span>}
-                  {reported.deliveryState && (
-                    <>
-                      <br />
-                      {deliveryStates.badge(v, reported.deliveryState)}{" "}
-                      <Time v={v} at={reported.deliveryStateAt} />
-                      {reported.deliveryDetail && <span class="sub">{reported.deliveryDetail}</span>}
-                    </>
-                  )}
-                </>
-              ),
-            },
-          ])}
-        </Card>
+        {tableCard(t.recipients, message.recipients, null, [
+          {
+            head: t.address,
+            cell: ({ address, displayName, kind }) => [
+              displayName ?? address,
+              kind !== "to" && ` (${kind === "cc" ? t.cc : t.bcc})`,
+              displayName && <span class="sub">{address}</span>,
+            ],
+          },
+          {
+            head: t.outcome,
+            cell: ({ status, reason, errorMessage, deliverAfter, sentAt, ...reported }) => (
+              <>
+                {recipientBadge(v, message, status)} {sentAt && <Time v={v} at={sentAt} />}
+                {reason && <span class="sub">{skipReasonLabels[v.locale][reason]}</span>}
+                {deliverAfter && status === "Owed" && (
+                  <span class="sub">
+                    {t.waits} <Time v={v} at={deliverAfter} />
+                  </span>
+                )}
+                {errorMessage && <span class="sub">{errorMessage}</span>}
+                {reported.deliveryState && (
+                  <>
+                    <br />
+                    {deliveryStates.badge(v, reported.deliveryState)}{" "}
+                    <Time v={v} at={reported.deliveryStateAt} />
+                    {reported.deliveryDetail && <span class="sub">{reported.deliveryDetail}</span>}
+                  </>
+                )}
+              </>
+            ),
+          },
+        ], { caption: t.recipientsCaption })}
         <Card title={t.attempts}>
           <Attempts v={v} message={message} />
         </Card>

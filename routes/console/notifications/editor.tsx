@@ -141,7 +141,6 @@ function editorView(v: Visit, sent: Sent | null, edited: Edited, note?: string):
   const f = new Fields(v, sent, "createNotificationTemplate", values);
   return {
     title: template?.name ?? t.newTemplate,
-    crumbs: [{ href: "templates", label: t.title }],
     actions: template && [
       template.kind === "Template" &&
       buttonLink(`notifications/send${searchOf({ template: template.slug })}`, t.send, {

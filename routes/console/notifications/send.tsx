@@ -37,7 +37,6 @@ const sendPage = formPage({
     const canFind = v.viewer.tenant !== null && may(v.viewer, "read:users");
     return {
       title: t.send,
-      crumbs: [{ href: "notifications", label: t.title }],
       body: (
         <form class="editor" method="post" action="notifications/send">
           <CsrfField v={v} />

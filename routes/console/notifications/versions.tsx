@@ -5,8 +5,9 @@ import { dataTable } from "../components/table.tsx";
 import { Badge, CodeBlock, factList, Time } from "../components/values.tsx";
 import type { Answer, Row } from "../shared/operations.ts";
 import type { ConsolePage, Outcome, View, Visit } from "../shared/page.ts";
+import { crumbsTo } from "../shared/scope.ts";
 import { Person, userNames } from "../components/user_names.tsx";
-import { templateTexts, versionTexts } from "./template_texts.ts";
+import { versionTexts } from "./template_texts.ts";
 import { action, done } from "../shared/actions.ts";
 import { isOwn, templateLabels } from "./templates.tsx";
 import { tabBar } from "../components/tabs.tsx";
@@ -24,9 +25,8 @@ const LIMITS = { maxEditLength: 200 };
 /** A kind of templates with versions. */
 interface Versioned {
   kind: "Notification" | "Document";
-  /** The page of all templates, and its title. */
+  /** The page of all templates. */
   list: string;
-  title(v: Visit): string;
   /** Labels of the compared texts. */
   labels(v: Visit): Record<string, string>;
   /** `isShipped` is absent if no template of this kind is built in. */
@@ -52,7 +52,7 @@ export const versionPagesOf = (versioned: Versioned): ConsolePage[] => [
 ];
 
 /** The versions of a template, and the differences between two of them: by default the last two. */
-async function versionsView(v: Visit, { kind, list, title, labels, mayRestore }: Versioned): Promise<View> {
+async function versionsView(v: Visit, { kind, list, labels, mayRestore }: Versioned): Promise<View> {
   const t = versionTexts[v.locale];
   const { params } = v;
   const [template, versions] = await Promise.all([
@@ -71,7 +71,7 @@ async function versionsView(v: Visit, { kind, list, title, labels, mayRestore }:
   const { diffWordsWithSpace: words } = await import("diff"); // few visits ever compare texts
   return {
     title: t.versions,
-    crumbs: [{ href: list, label: title(v) }, { href: here, label: template.name }],
+    crumbs: crumbsTo(v, { href: here, label: template.name }),
     actions: buttonLink(here, t.back),
     body: [
       <Card title={t.differences(older, newer)}>
@@ -249,7 +249,7 @@ async function versionPage(v: Visit): Promise<View> {
   const body = `${here}/body?colours=${isDark ? "dark" : "light"}`;
   return {
     title: t.versionOf(version.version),
-    crumbs: [{ href: "templates", label: templateTexts[v.locale].title }, { href: list, label: t.versions }],
+    crumbs: crumbsTo(v, { href: list, label: t.versions }),
     actions: buttonLink(`${list}?newer=${version.version}&older=${version.version - 1 || 1}`, t.compare),
     body: rendered instanceof Refusal ? <PreviewErrors refusal={rendered} /> : (
       <Card>
@@ -327,7 +327,6 @@ export const versionPages: ConsolePage[] = [
   ...versionPagesOf({
     kind: "Notification",
     list: "templates",
-    title: ({ locale }) => templateTexts[locale].title,
     labels: templateLabels,
     mayRestore: isOwn,
   }),

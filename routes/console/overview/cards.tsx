@@ -2,7 +2,7 @@ import { Meter } from "../components/charts.tsx";
 import { localOf } from "../components/date_inputs.ts";
 import { Card, Empty, Notice } from "../components/notice.tsx";
 import { statisticList } from "../components/statistics.tsx";
-import { dataTable } from "../components/table.tsx";
+import { tableCard } from "../components/table.tsx";
 import { Badge, factList, number, percent, shortId, Time } from "../components/values.tsx";
 import { pauseButton, ResumeButton } from "../jobs/pauses.tsx";
 import { runState, runStates, runTitle } from "../reports/model.tsx";
@@ -19,22 +19,18 @@ export function Queues({ v, overview }: { v: Visit; overview: Overview }) {
   const t = overviewTexts[v.locale];
   const jobs = (queue: string, status: string, count: number) =>
     count === 0 ? "0" : <a href={allJobs({ queue, status })}>{number(v, count)}</a>;
-  return (
-    <Card title={t.queues}>
-      {dataTable(t.queuesCaption, overview.queues, <Empty icon="jobs" title={t.noQueues} />, [
-        { head: t.queue, cell: ({ queue }) => <a href={allJobs({ queue })}>{queue}</a> },
-        { head: t.waiting, align: "end", cell: ({ queue, waiting }) => jobs(queue, "Enqueued", waiting) },
-        {
-          head: t.processing,
-          align: "end",
-          cell: ({ queue, processing }) => jobs(queue, "Processing", processing),
-        },
-        { head: t.retrying, align: "end", cell: ({ queue, retrying }) => jobs(queue, "Failed", retrying) },
-        { head: t.oldest, cell: ({ oldestDueAt }) => oldestDueAt && <Time v={v} at={oldestDueAt} /> },
-        { head: t.state, cell: ({ queue, pause }) => <QueueState v={v} queue={queue} pause={pause} /> },
-      ])}
-    </Card>
-  );
+  return tableCard(t.queues, overview.queues, <Empty icon="jobs" title={t.noQueues} />, [
+    { head: t.queue, cell: ({ queue }) => <a href={allJobs({ queue })}>{queue}</a> },
+    { head: t.waiting, align: "end", cell: ({ queue, waiting }) => jobs(queue, "Enqueued", waiting) },
+    {
+      head: t.processing,
+      align: "end",
+      cell: ({ queue, processing }) => jobs(queue, "Processing", processing),
+    },
+    { head: t.retrying, align: "end", cell: ({ queue, retrying }) => jobs(queue, "Failed", retrying) },
+    { head: t.oldest, cell: ({ oldestDueAt }) => oldestDueAt && <Time v={v} at={oldestDueAt} /> },
+    { head: t.state, cell: ({ queue, pause }) => <QueueState v={v} queue={queue} pause={pause} /> },
+  ], { caption: t.queuesCaption });
 }
 
 /** The state of a queue: if it is paused the reason, and the button to pause or resume it. */
@@ -161,44 +157,36 @@ export function ReportRuns(
   { v, runs, schedules }: { v: Visit; runs: Row<"listReportExecutions">[]; schedules: Map<string, string> },
 ) {
   const t = overviewTexts[v.locale];
-  return (
-    <Card title={t.reports}>
-      {dataTable(t.reportsCaption, runs, <Empty icon="reports" title={t.noReports} />, [
-        {
-          head: t.report,
-          cell: ({ id, reportName, tenantId }) => (
-            <a href={inTenantOf(v, tenantId, `report-runs/${id}`)}>
-              {runTitle(v, reportName, schedules.get(id))}
-            </a>
-          ),
-        },
-        { head: t.status, cell: (run) => runStates.badge(v, runState(run)) },
-        { head: t.created, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
-      ])}
-    </Card>
-  );
+  return tableCard(t.reports, runs, <Empty icon="reports" title={t.noReports} />, [
+    {
+      head: t.report,
+      cell: ({ id, reportName, tenantId }) => (
+        <a href={inTenantOf(v, tenantId, `report-runs/${id}`)}>
+          {runTitle(v, reportName, schedules.get(id))}
+        </a>
+      ),
+    },
+    { head: t.status, cell: (run) => runStates.badge(v, runState(run)) },
+    { head: t.created, cell: ({ createdAt }) => <Time v={v} at={createdAt} /> },
+  ], { caption: t.reportsCaption });
 }
 
 /** Instances that run jobs. */
 export function Instances({ v, workers }: { v: Visit; workers: NonNullable<Overview["workers"]> }) {
   const t = overviewTexts[v.locale];
-  return (
-    <Card title={t.instances} actions={<a href="workers">{t.allWorkers}</a>}>
-      {dataTable(t.instancesCaption, workers, <Empty icon="alert" title={t.noInstances} />, [
-        {
-          head: t.host,
-          cell: ({ host, id }) => (
-            <>
-              {host} <code class="muted" title={id}>{shortId(id)}</code>
-            </>
-          ),
-        },
-        { head: t.claimed, align: "end", cell: ({ holds }) => number(v, holds) },
-        { head: t.since, cell: ({ startedAt }) => <Time v={v} at={startedAt} /> },
-        { head: t.heartbeat, cell: ({ heartbeatAt }) => <Time v={v} at={heartbeatAt} /> },
-      ])}
-    </Card>
-  );
+  return tableCard(t.instances, workers, <Empty icon="alert" title={t.noInstances} />, [
+    {
+      head: t.host,
+      cell: ({ host, id }) => (
+        <>
+          {host} <code class="muted" title={id}>{shortId(id)}</code>
+        </>
+      ),
+    },
+    { head: t.claimed, align: "end", cell: ({ holds }) => number(v, holds) },
+    { head: t.since, cell: ({ startedAt }) => <Time v={v} at={startedAt} /> },
+    { head: t.heartbeat, cell: ({ heartbeatAt }) => <Time v={v} at={heartbeatAt} /> },
+  ], { caption: t.instancesCaption, actions: <a href="workers">{t.allWorkers}</a> });
 }
 
 /** The list of jobs with filters, the service's own jobs included, because the overview counts them too. */

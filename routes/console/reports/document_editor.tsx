@@ -104,7 +104,6 @@ function editorView(
   const mayChange = may(v.viewer, "manage:document-templates");
   return {
     title: template?.name ?? t.newTemplate,
-    crumbs: [{ href: "document-templates", label: t.title }],
     actions: template && [
       may(v.viewer, "generate:documents") &&
       buttonLink(`document-templates/${template.id}/generate`, t.generate, { icon: "play" }),

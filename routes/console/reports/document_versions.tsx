@@ -16,6 +16,7 @@ import {
   type View,
   type Visit,
 } from "../shared/page.ts";
+import { crumbsTo } from "../shared/scope.ts";
 import { framedDocument } from "./document_editor.tsx";
 import { readTargets } from "./model.tsx";
 import { atInputs, deliveryFields, readDelivery } from "./request.tsx";
@@ -37,7 +38,7 @@ async function versionPage(v: Visit): Promise<View> {
   const languages = Object.keys(texts ?? {});
   return {
     title: versionOf(version),
-    crumbs: [{ href: "document-templates", label: t.title }, { href: list, label: versions }],
+    crumbs: crumbsTo(v, { href: list, label: versions }),
     actions: buttonLink(`${list}?newer=${version}&older=${version - 1 || 1}`, compare),
     body: (
       <Card>
@@ -78,7 +79,6 @@ export const documentVersionPages: ConsolePage[] = [
   ...versionPagesOf({
     kind: "Document",
     list: "document-templates",
-    title: ({ locale }) => documentTemplateTexts[locale].title,
     labels({ locale }) {
       const t = documentTemplateTexts[locale];
       return {
@@ -116,7 +116,7 @@ export const documentGeneratePage = formPage({
     const f = new Fields(v, atInputs(v, atData(v, sent)), "generateDocuments", { data });
     return formView(f, {
       title: t.generate,
-      crumbs: [{ href: "document-templates", label: t.title }, { href: here, label: template.name }],
+      crumbs: crumbsTo(v, { href: here, label: template.name }),
       submit: t.generate,
       intro: t.generateIntro,
       inputs: [

@@ -1,7 +1,7 @@
 import { actionButton, buttonLink } from "../components/forms.tsx";
 import { choice, hidden, linkColumn, list, period, tenantColumn, timeColumn } from "../components/list.tsx";
 import { Card, Notice } from "../components/notice.tsx";
-import { type Column, dataTable, LivePart } from "../components/table.tsx";
+import { type Column, LivePart, tableCard } from "../components/table.tsx";
 import { bytes, CopyValue, duration, exactTime, factList, number, Time } from "../components/values.tsx";
 import { done, formPage, sendTo, toDocument } from "../shared/actions.ts";
 import { translateBuiltin } from "../shared/translations.ts";
@@ -31,7 +31,7 @@ import { Fields, formView } from "../components/fields.tsx";
 import { atInputs, deliveryFields, readDelivery } from "./request.tsx";
 import { periodOf } from "../components/date_inputs.ts";
 import { tenantNames } from "../shared/access_queries.ts";
-import { everywhere, inTenantOf } from "../shared/scope.ts";
+import { crumbsTo, everywhere, inTenantOf } from "../shared/scope.ts";
 import type { Row } from "../shared/operations.ts";
 
 type Delivery = Run["deliveries"][number];
@@ -63,7 +63,6 @@ async function runPage(v: Visit): Promise<View> {
   const isLive = isMoving(run) || isScanning(run) || isDelivering(run);
   return {
     title,
-    crumbs: [{ href: "report-runs", label: t.history }],
     actions: [
       !isDocument(run) &&
       buttonLink(`reports/${encodeURIComponent(run.templateId)}?from=${run.id}`, t.again, { icon: "retry" }),
@@ -181,18 +180,13 @@ function DeliveriesCard({ v, run }: { v: Visit; run: Run }) {
     },
   ];
   const failed = run.deliveries.filter(({ status }) => status === "Failed").length;
-  return (
-    <Card
-      title={t.delivery}
-      actions={run.status === STATUS.Completed && failed > 0 &&
-        actionButton(v, `report-runs/${run.id}/redeliver`, t.redeliver, {
-          icon: "retry",
-          confirm: t.redeliverConfirm(failed),
-        })}
-    >
-      {dataTable(t.delivery, run.deliveries, null, columns)}
-    </Card>
-  );
+  return tableCard(t.delivery, run.deliveries, null, columns, {
+    actions: run.status === STATUS.Completed && failed > 0 &&
+      actionButton(v, `report-runs/${run.id}/redeliver`, t.redeliver, {
+        icon: "retry",
+        confirm: t.redeliverConfirm(failed),
+      }),
+  });
 }
 
 /** Deletes a run. A run that has not ended is cancelled first. */
@@ -231,10 +225,9 @@ export const deliverPage = formPage({
     const t = reportTexts[v.locale];
     const [{ run, title }, targets] = await Promise.all([readRun(v), readTargets(v)]);
     const f = new Fields(v, atInputs(v, sent), null, { method: 2 });
-    const here = `report-runs/${run.id}`;
     return formView(f, {
       title: t.deliver,
-      crumbs: [{ href: "report-runs", label: t.history }, { href: here, label: title }],
+      crumbs: crumbsTo(v, { href: `report-runs/${run.id}`, label: title }),
       submit: t.deliver,
       intro: t.deliverIntro,
       inputs: deliveryFields(f, targets),

@@ -4,10 +4,11 @@ import { describeCron } from "../components/cron_description.ts";
 import { actionButton, buttonLink, deleteButton } from "../components/forms.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { RunTimes, ScheduleEditor, scheduleValues, sentSchedule } from "../components/schedule_editor.tsx";
-import { dataTable, LivePart } from "../components/table.tsx";
+import { LivePart, tableCard } from "../components/table.tsx";
 import { Badge, bulletList, factList, number, Time } from "../components/values.tsx";
 import { Person, userNames } from "../components/user_names.tsx";
 import { type ConsolePage, field, optionalField, type View, type Visit } from "../shared/page.ts";
+import { crumbsTo } from "../shared/scope.ts";
 import {
   formatName,
   isMoving,
@@ -46,7 +47,6 @@ async function schedulePage(v: Visit): Promise<View> {
   const here = `report-schedules/${id}`;
   return {
     title: schedule.name,
-    crumbs: [{ href: "report-schedules", label: t.schedules }],
     actions: [
       actionButton(v, `${here}/trigger`, t.trigger, { icon: "play" }),
       schedule.isActive
@@ -70,14 +70,13 @@ async function schedulePage(v: Visit): Promise<View> {
           <ParametersCard v={v} templates={templates} of={schedule} />
           <DeliveryCard v={v} schedule={schedule} targets={targets} />
         </div>
-        <Card title={t.lastRuns} actions={<a href={`report-runs?scheduleId=${id}`}>{t.all}</a>}>
-          {dataTable(
-            r.historyCaption,
-            runs.items,
-            <Empty icon="reports" title={r.noRuns}>{r.noRunsText}</Empty>,
-            columns,
-          )}
-        </Card>
+        {tableCard(
+          t.lastRuns,
+          runs.items,
+          <Empty icon="reports" title={r.noRuns}>{r.noRunsText}</Empty>,
+          columns,
+          { caption: r.historyCaption, actions: <a href={`report-runs?scheduleId=${id}`}>{t.all}</a> },
+        )}
       </LivePart>,
     ],
   };
@@ -284,7 +283,6 @@ async function templateChoice(v: Visit): Promise<View> {
   const templates = await readTemplates(v);
   return {
     title: t.newSchedule,
-    crumbs: [{ href: "report-schedules", label: t.schedules }],
     body: (
       <Card title={t.chooseReport}>
         {bulletList(templates, ({ templateId, displayName, description }) => (
@@ -302,12 +300,11 @@ function scheduleForm(f: Fields, template: Template, targets: Target[]): View {
   const { v } = f;
   const t = scheduleTexts[v.locale];
   const { id } = v.params;
-  const list = { href: "report-schedules", label: t.schedules };
   const here = `report-schedules/${id}`;
   const creation = `report-schedules/new?template=${encodeURIComponent(template.templateId)}`;
   return formView(f, {
     title: id ? t.edit : t.newOf(template.displayName),
-    crumbs: id ? [list, { href: here, label: f.value("name") }] : [list],
+    crumbs: id ? crumbsTo(v, { href: here, label: f.value("name") }) : undefined,
     action: id ? `${here}/edit` : creation,
     submit: id ? undefined : t.create,
     inputs: [

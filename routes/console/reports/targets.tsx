@@ -81,13 +81,9 @@ function SecretCard({ v, secret }: { v: Visit; secret: Answer<"readReportWebhook
 async function rotate(v: Visit): Promise<Outcome> {
   const t = targetTexts[v.locale];
   const { secret } = await v.api.call("rotateReportWebhookSecret");
-  return shownOnce(v, {
-    title: t.rotated,
-    crumb: { href: "report-targets", label: t.targets },
-    secret,
-    label: t.webhookSecret,
-    back: { href: "report-targets", label: t.back },
-  });
+  const back = { href: "report-targets", label: t.back };
+  const view = shownOnce(v, { title: t.rotated, secret, label: t.webhookSecret, back });
+  return { ...view, crumbs: [{ href: "report-targets", label: t.targets }] };
 }
 
 const kindOf = (kind: string | null) => kind === "slack" ? "slack" : "s3";

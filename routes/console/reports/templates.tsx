@@ -65,7 +65,6 @@ export const generatePage = formPage({
     const f = new Fields(v, atInputs(v, sent), "generateReportAsync", valuesOf(v, template, run));
     return formView(f, {
       title: displayName,
-      crumbs: [{ href: "reports", label: t.templates }],
       actions: [
         buttonLink(`report-runs?templateId=${templateId}`, t.history),
         buttonLink(`report-schedules/new?template=${templateId}`, t.schedule, { icon: "schedules" }),

@@ -1,6 +1,6 @@
 import type { Query } from "./api.ts";
 import { translateBuiltin } from "./translations.ts";
-import type { Row } from "./operations.ts";
+import type { OperationId, Row } from "./operations.ts";
 import { may, type Visit } from "./page.ts";
 
 export type TenantChoice = Pick<Row<"lookUpAllTenants">, "id" | "name" | "type" | "isActive">;
@@ -8,6 +8,10 @@ export type RoleChoice = Pick<Row<"lookUpRoles">, "id" | "name"> & { description
 
 /** True if the viewer may administer the users of all tenants. */
 export const managesAllUsers = (v: Visit): boolean => may(v.viewer, "manage:all-users");
+
+/** The operation for users of all tenants if the viewer manages them, else the one for users of the viewer's tenant. */
+export const byScope = <Id extends OperationId>(anywhere: Id, inTenant: Id) => (v: Visit): Id =>
+  managesAllUsers(v) ? anywhere : inTenant;
 
 /** True if the viewer may administer all tenants. */
 export const managesAllTenants = (v: Visit): boolean => may(v.viewer, "manage:all-tenants");
@@ -54,8 +58,8 @@ export async function tenantNames(v: Visit, ids: (string | null)[]): Promise<Map
   return new Map([...found.flat(), ...tenant ? [tenant] : []].map(({ id, name }) => [id, name]));
 }
 
-/** Roles of a tenant to choose from, at most 500; empty if the viewer may not see them. */
-export async function roleChoices(v: Visit, tenantId: string): Promise<RoleChoice[]> {
+/** Roles of a tenant, by default the viewer's, to choose from: at most 500; empty if the viewer may not see them. */
+export async function roleChoices(v: Visit, tenantId = v.viewer.tenant?.id ?? ""): Promise<RoleChoice[]> {
   const isOwn = tenantId === v.viewer.tenant?.id && may(v.viewer, "read:roles");
   if (!isOwn && !may(v.viewer, "admin:system")) return [];
   const roles: RoleChoice[] = [];

@@ -39,19 +39,22 @@ export const showing =
       texts[locale][key],
     );
 
-/**
- * The action of a button: calls an operation with the parameters of the page's path, and shows the result.
- * @param operation its id, or the function that chooses it for the viewer
- */
+/** The id of an operation, or the function that chooses it for the viewer. */
+type Chosen<Id extends OperationId> = Id | ((v: Visit) => Id);
+
+const chosenBy = <Id extends OperationId>(v: Visit, operation: Chosen<Id>): Id =>
+  typeof operation === "string" ? operation : operation(v);
+
+/** The action of a button: calls an operation with the parameters of the page's path, and shows the result. */
 export const action = <Id extends OperationId>(
   path: string,
-  operation: Id | ((v: Visit) => Id),
+  operation: Chosen<Id>,
   result: (v: Visit, answer: Answer<Id>) => Outcome,
   permissions?: string[],
 ): ConsolePage => ({
   path,
   ...permissions && { permissions },
-  post: async (v) => result(v, await v.api.act(typeof operation === "string" ? operation : operation(v), v)),
+  post: async (v) => result(v, await v.api.act(chosenBy(v, operation), v)),
 });
 
 /**
@@ -61,7 +64,7 @@ export const action = <Id extends OperationId>(
 export const actionsOf = <Key extends string>(
   at: string,
   texts: Record<Locale, Record<Key, string>>,
-  actions: Record<string, [operation: OperationId | ((v: Visit) => OperationId), text: Key, goTo?: string]>,
+  actions: Record<string, [operation: Chosen<OperationId>, text: Key, goTo?: string]>,
   permissions?: string[],
 ): ConsolePage[] =>
   Object.entries(actions).map(([end, [operation, text, goTo = at]]) =>
@@ -123,13 +126,13 @@ type BodyOf<Id extends OperationId> = Input<Id> extends { body?: infer B } ? B :
  * and the ETag that the form has, if it has one.
  */
 export const sendTo = <Id extends OperationId>(
-  operation: Id,
+  operation: Chosen<Id>,
   bodyOf: (form: FormData, v: Visit) => BodyOf<Id>,
   result: (v: Visit, answer: Answer<Id>) => Outcome,
 ) =>
 async (v: Visit, form: FormData): Promise<Outcome> => {
   const input = { params: v.params, body: bodyOf(form, v), ifMatch: field(form, "etag") };
-  return result(v, await v.api.call(operation, ...[input] as unknown as Arguments<Id>));
+  return result(v, await v.api.call(chosenBy(v, operation), ...[input] as unknown as Arguments<Id>));
 };
 
 /** Renders part of a page as the response to an htmx request. */

@@ -82,14 +82,20 @@ export interface Visit {
   collect?: (part: ListRows) => void;
 }
 
+/** A link of the breadcrumb. */
+export interface Crumb {
+  href: string;
+  label: string;
+}
+
 /** A page to show. */
 export interface View {
   title: string;
   /** Name of the tenant whose object the page shows; absent: `scope.ts` derives it from the page's area. */
   scope?: string | null | undefined;
   body: Child;
-  /** Breadcrumb links from the section's root to this page. */
-  crumbs?: { href: string; label: string }[];
+  /** Breadcrumb links from the section's root to this page; absent: the entry of the navigation above the page. */
+  crumbs?: Crumb[] | undefined;
   /** Buttons beside the title. */
   actions?: Child;
   /** Names of script and style assets that only this page needs. */

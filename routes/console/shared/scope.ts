@@ -1,6 +1,6 @@
 import { isUuid } from "../../../domain/shared/ids.ts";
 import { type Api, orNull, searchOf } from "./api.ts";
-import { may, type NavItem, type Viewer, type Visit } from "./page.ts";
+import { type Crumb, may, type NavItem, type Viewer, type Visit } from "./page.ts";
 import { scopeTexts } from "./common_texts.ts";
 
 /**
@@ -215,6 +215,13 @@ export function entryAt({ nav }: Pick<Visit, "nav">, address: string): NavItem |
   const items = nav.flatMap(({ items }) => items);
   return items.find((item) => item.path === path) ??
     items.find((item) => item.path !== "" && item.path === path.split("/")[0]);
+}
+
+/** The breadcrumb of a page below an entry of the navigation: the entry, and the pages between them. */
+export function crumbsTo(v: Visit, ...between: Crumb[]): Crumb[] {
+  const entry = entryAt(v, v.address);
+  const isAbove = entry && entry.path !== v.address.split("?")[0];
+  return isAbove ? [{ href: entry.path, label: entry.label[v.locale] }, ...between] : between;
 }
 
 /** True if the viewer may keep saved filters and pins: they are the person's own, in all tenants. */

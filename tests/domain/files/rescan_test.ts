@@ -139,7 +139,10 @@ Deno.test("an infected file under legal hold keeps its content until the hold is
   has(await record(held), { status: "Infected", legalHold: true });
   await refused("409 FILE_INFECTED_CONFLICT", actor.get(`/api/v1/files/${held}/download-url`));
   assert.equal(await objects(), 1);
-  const admin = await t.actor({ permissions: ["retain:files", "admin:system"], tenantId: actor.tenantId ?? "" });
+  const admin = await t.actor({
+    permissions: ["retain:files", "admin:system"],
+    tenantId: actor.tenantId ?? "",
+  });
   await accepted(admin.put(retention, { legalHold: false }));
   assert.equal(await objects(), 0);
 });

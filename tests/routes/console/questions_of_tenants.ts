@@ -212,7 +212,8 @@ export function askAboutTenants({ ask, read, w }: Asking): void {
     const { nextRunAt } = await read(`reports/schedules/${w.schedule}`);
     const zone = { timeZone: "Europe/Lisbon" };
     const format = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "short", ...zone });
-    const next = format.format(Date.parse(nextRunAt));
+    const [today] = format.format(Date.now()).split(", ");
+    const next = format.format(Date.parse(nextRunAt)).replace(`${today}, `, ""); // without the date if it is today
     await q.shows("Next runs (Europe/Lisbon)");
     const rows = await q.rows(
       new RegExp(`^Monthly users Report · Zephyr ${next}( \\d+ \\w+ \\d+, 1[23]:00){4}$`),

@@ -58,7 +58,7 @@ const OPEN: Record<string, string> = {
     document-templates/{id}/versions document-templates/{id}/versions/{version}
     document-templates/{id}/generate permissions/new permissions/import permissions/{id}
     permissions/{id}/default-roles tenants/sign-in tenants/sign-in/providers/new
-    tenants/sign-in/providers/{id} tenants/sign-in/providers/{id}/edit tenants/new tenants/{id} tenants/{id}/edit tenants/{id}/data
+    tenants/sign-in/providers/{id} tenants/sign-in/providers/{id}/edit tenants/new tenants/{id} tenants/{id}/edit tenants/{tenantId}/data
     ${
     OPEN_RECORDS.map((record) => `${pathOfRecord(record)}/new`).join(" ")
   } alert-rules alert-rules/{id} api-keys api-keys/new api-keys/{id}/rotate service-accounts service-accounts/new

@@ -3,12 +3,14 @@ import { isUuid } from "../../../../domain/shared/ids.ts";
 import { list, period, text, timeColumn } from "../../components/list.tsx";
 import { periodOf } from "../../components/date_inputs.ts";
 import { AuditSentence } from "../../components/audit_sentence.tsx";
-import { Card, Notice } from "../../components/notice.tsx";
+import { Notice } from "../../components/notice.tsx";
+import { type Column, dataTable } from "../../components/table.tsx";
+import { WhichUser } from "../../components/user_names.tsx";
 import { Badge, bulletList, CopyValue, shortId, Time } from "../../components/values.tsx";
 import { EMPTY_PAGE, type Page, searchOf } from "../../shared/api.ts";
 import type { Row } from "../../shared/operations.ts";
 import type { View, Visit } from "../../shared/page.ts";
-import { findPeople, type FoundUser, tenantNames, userName } from "../../shared/access_queries.ts";
+import { findPeople, type FoundUser, tenantNames } from "../../shared/access_queries.ts";
 import { auditTabs } from "./timeline.tsx";
 import { auditTexts } from "./texts.ts";
 
@@ -60,7 +62,14 @@ export async function auditPage(v: Visit): Promise<View> {
       filters,
       above: [
         found?.length === 0 && <Notice tone="warn">{t.noActor}</Notice>,
-        found && found.length > 1 && <Candidates v={v} users={found} />,
+        found && found.length > 1 && (
+          <WhichUser
+            v={v}
+            users={found}
+            addressOf={({ email }) =>
+              `audit${searchOf({ ...Object.fromEntries(v.query), actor: email, page: null })}`}
+          />
+        ),
       ],
       // The columns of CSV.
       columns: [
@@ -101,22 +110,6 @@ async function findActors(v: Visit, actor: string): Promise<FoundUser[] | undefi
   if (actor === "") return undefined;
   if (isUuid(actor)) return [{ id: actor, email: "", firstName: "", lastName: "" }];
   return await findPeople(v, actor);
-}
-
-function Candidates({ v, users }: { v: Visit; users: FoundUser[] }) {
-  const { whichPerson } = auditTexts[v.locale];
-  return (
-    <Card title={whichPerson}>
-      {bulletList(users, (user) => (
-        <>
-          <a href={`audit${searchOf({ ...Object.fromEntries(v.query), actor: user.email, page: null })}`}>
-            {userName(user)}
-          </a>{" "}
-          <span class="muted">{user.email}</span>
-        </>
-      ), { look: "bare-list", label: whichPerson })}
-    </Card>
-  );
 }
 
 /** One entry: what happened as a sentence, who and where, and the changed fields. */
@@ -205,50 +198,26 @@ function Diff({ v, action, changes, names }: {
   names: Record<string, string>;
 }) {
   const t = auditTexts[v.locale];
-  const hadState = changes.some(({ before }) => before !== undefined);
-  const hasState = changes.some(({ after }) => after !== undefined);
+  const column = (side: "before" | "after", other: "before" | "after"): Column<FieldChange> => ({
+    head: t[side],
+    cell: (change) => (
+      <Value
+        v={v}
+        value={named(change[side], names)}
+        comparedTo={isList(change.before) && isList(change.after)
+          ? named(change[other], names) as string[]
+          : null}
+        isNew={side === "after"}
+      />
+    ),
+  });
   return (
-    <div class="table-scroll" tabindex={0} role="region" aria-label={t.diffOf(action)}>
-      <table class="data diff">
-        <thead>
-          <tr>
-            <th scope="col">{t.field}</th>
-            {hadState && <th scope="col">{t.before}</th>}
-            {hasState && <th scope="col">{t.after}</th>}
-          </tr>
-        </thead>
-        <tbody>
-          {changes.map(({ name, before, after }) => {
-            const lists = isList(before) && isList(after);
-            return (
-              <tr>
-                <td data-label={t.field}>
-                  <code>{name}</code>
-                </td>
-                {hadState && (
-                  <td data-label={t.before}>
-                    <Value
-                      v={v}
-                      value={named(before, names)}
-                      comparedTo={lists ? named(after, names) as string[] : null}
-                    />
-                  </td>
-                )}
-                {hasState && (
-                  <td data-label={t.after}>
-                    <Value
-                      v={v}
-                      value={named(after, names)}
-                      comparedTo={lists ? named(before, names) as string[] : null}
-                      isNew
-                    />
-                  </td>
-                )}
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
+    <div class="diff">
+      {dataTable(t.diffOf(action), changes, null, [
+        { head: t.field, cell: ({ name }) => <code>{name}</code> },
+        ...changes.some(({ before }) => before !== undefined) ? [column("before", "after")] : [],
+        ...changes.some(({ after }) => after !== undefined) ? [column("after", "before")] : [],
+      ])}
     </div>
   );
 }
@@ -265,11 +234,11 @@ const isList = (value: unknown): value is (string | number)[] =>
   Array.isArray(value) && value.every((item) => typeof item === "string" || typeof item === "number");
 
 /** @param comparedTo the other version of a list: items that it does not contain are marked. */
-function Value({ v, value, comparedTo, isNew = false }: {
+function Value({ v, value, comparedTo, isNew }: {
   v: Visit;
   value: unknown;
   comparedTo: (string | number)[] | null;
-  isNew?: boolean;
+  isNew: boolean;
 }) {
   const t = auditTexts[v.locale];
   if (value === undefined || value === null || value === "") return <span class="muted">–</span>;

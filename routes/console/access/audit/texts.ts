@@ -5,7 +5,6 @@ export const auditTexts = sectionTexts({
   title: ["Audit log", "Registro de auditoria"],
   caption: ["Changes, newest first", "Alterações, as mais recentes primeiro"],
   actorHint: ["Name or email", "Nome ou e-mail"],
-  whichPerson: ["Which of these people?", "Qual destas pessoas?"],
   action: ["Action", "Ação"],
   targetType: ["Target type", "Tipo de objeto"],
   targetId: ["Target id", "Id do objeto"],

@@ -1,15 +1,15 @@
+import type { Child } from "hono/jsx";
 import { Fields, Form } from "../../components/fields.tsx";
 import { actionButton } from "../../components/forms.tsx";
 import { timeColumn } from "../../components/list.tsx";
 import { Card } from "../../components/notice.tsx";
 import { type Column, dataTable, LivePart } from "../../components/table.tsx";
-import { action, done, formPage, type Sent, showing } from "../../shared/actions.ts";
+import { action, formPage, sendTo, showing } from "../../shared/actions.ts";
 import { orNull } from "../../shared/api.ts";
 import type { Row } from "../../shared/operations.ts";
-import { type ConsolePage, field, may, type View, type Visit } from "../../shared/page.ts";
-import { managesAllUsers, userName } from "../../shared/access_queries.ts";
+import { type ConsolePage, fieldsIn, may, type View, type Visit } from "../../shared/page.ts";
+import { byScope, managesAllUsers, userName } from "../../shared/access_queries.ts";
 import { readUser, userCrumbs } from "../users/model.tsx";
-import { tenantCrumbs } from "../tenants/list.tsx";
 import { dataTexts } from "../users/texts.ts";
 import { defineStates } from "../../components/states.tsx";
 
@@ -31,64 +31,59 @@ const userDataPage = formPage({
   permissions: ["export:users", "erase:users", ALL_USERS],
   async show(v, sent): Promise<View> {
     const t = dataTexts[v.locale];
-    const params = { id: v.params.id ?? "" };
+    const { params, viewer } = v;
     const everywhere = managesAllUsers(v);
     const [user, requests] = await Promise.all([
       orNull(readUser(v)),
       v.api.call(everywhere ? "listAllUserDataRequests" : "listUserDataRequests", { params }),
     ]);
     const at = `users/${params.id}`;
-    const name = user ? userName(user.value) : params.id;
-    const isSelf = params.id === v.viewer.userId;
+    const f = new Fields(v, sent, "eraseUser");
     return {
       title: t.title,
-      crumbs: userCrumbs(v, user?.value),
+      crumbs: user ? userCrumbs(v, user.value) : undefined,
       body: [
-        user && (everywhere || may(v.viewer, "export:users")) && <ExportCard v={v} at={at} />,
-        user && !isSelf && (everywhere || may(v.viewer, "erase:users")) && (
-          <EraseCard v={v} at={at} name={name} sent={sent} hint={t.eraseHint} />
-        ),
+        user && (everywhere || may(viewer, "export:users")) && <ExportCard v={v} at={at} />,
+        user && params.id !== viewer.userId && (everywhere || may(viewer, "erase:users")) &&
+        eraseCard(f, at, userName(user.value), t.eraseHint),
         <RequestsCard v={v} requests={requests} />,
       ],
     };
   },
-  async send(v, form) {
-    const params = { id: v.params.id ?? "" };
-    const body = { reason: field(form, "reason") };
-    await v.api.call(managesAllUsers(v) ? "eraseUserAnywhere" : "eraseUser", { params, body });
-    return done(`users/${params.id}/data`, dataTexts[v.locale].eraseBegun);
-  },
+  send: sendTo(
+    byScope("eraseUserAnywhere", "eraseUser"),
+    (form) => fieldsIn(form, "reason"),
+    showing("users/{id}/data", dataTexts, "eraseBegun"),
+  ),
 });
 
 const tenantDataPage = formPage({
-  path: "tenants/{id}/data",
+  path: "tenants/{tenantId}/data",
   permissions: [ALL_TENANTS],
   async show(v, sent): Promise<View> {
     const t = dataTexts[v.locale];
-    const { id = "" } = v.params;
+    const { params } = v;
     const [tenant, requests] = await Promise.all([
-      orNull(v.api.call("readTenant", { params: { id } })),
-      v.api.call("listTenantDataRequests", { params: { tenantId: id } }),
+      orNull(v.api.call("readTenant", { params: { id: params.tenantId } })),
+      v.api.call("listTenantDataRequests", { params }),
     ]);
-    const at = `tenants/${id}`;
+    const at = `tenants/${params.tenantId}`;
+    const f = new Fields(v, sent, "eraseTenant");
     return {
       title: t.tenantTitle,
-      crumbs: tenantCrumbs(v),
       body: [
         tenant && <ExportCard v={v} at={at} />,
-        tenant && tenant.type !== "Platform" && (
-          <EraseCard v={v} at={at} name={tenant.name} sent={sent} hint={t.eraseTenantHint} isTenant />
-        ),
+        tenant && tenant.type !== "Platform" &&
+        eraseCard(f, at, tenant.name, t.eraseTenantHint, f.text("name", t.name, { hint: t.nameHint })),
         <RequestsCard v={v} requests={requests} />,
       ],
     };
   },
-  async send(v, form) {
-    const { id = "" } = v.params;
-    const body = { reason: field(form, "reason"), name: field(form, "name") };
-    await v.api.call("eraseTenant", { params: { tenantId: id }, body });
-    return done(`tenants/${id}/data`, dataTexts[v.locale].eraseBegun);
-  },
+  send: sendTo(
+    "eraseTenant",
+    (form) => fieldsIn(form, "reason", "name"),
+    showing("tenants/{tenantId}/data", dataTexts, "eraseBegun"),
+  ),
 });
 
 const ExportCard = ({ v, at }: { v: Visit; at: string }) => {
@@ -101,27 +96,14 @@ const ExportCard = ({ v, at }: { v: Visit; at: string }) => {
   );
 };
 
-function EraseCard({ v, at, name, sent, hint, isTenant = false }: {
-  v: Visit;
-  at: string;
-  name: string;
-  sent: Sent | null;
-  hint: string;
-  isTenant?: boolean;
-}) {
-  const t = dataTexts[v.locale];
-  const f = new Fields(v, sent, isTenant ? "eraseTenant" : "eraseUser");
+/** The form that erases the data of `name`, after a question. */
+function eraseCard(f: Fields, at: string, name: string, hint: string, more?: Child) {
+  const t = dataTexts[f.v.locale];
   return (
     <Card title={t.erase}>
-      <Form
-        fields={f}
-        action={`${at}/data`}
-        submit={t.erase}
-        intro={hint}
-        confirm={t.eraseConfirm(name)}
-      >
+      <Form fields={f} action={`${at}/data`} submit={t.erase} intro={hint} confirm={t.eraseConfirm(name)}>
         {f.text("reason", t.reason, { hint: t.reasonHint })}
-        {isTenant && f.text("name", t.name, { hint: t.nameHint, autocomplete: "off" })}
+        {more}
       </Form>
     </Card>
   );
@@ -151,7 +133,7 @@ function RequestsCard({ v, requests }: { v: Visit; requests: DataRequest[] }) {
   return (
     <Card title={t.requests}>
       <LivePart v={v} id="data-requests" {...isOpen && { everySeconds: REFRESH_SECONDS }}>
-        {dataTable(t.requests, requests, <p class="muted">{t.none}</p>, columns)}
+        {dataTable(t.requests, requests, t.none, columns)}
       </LivePart>
     </Card>
   );
@@ -163,17 +145,14 @@ export const dataPages: ConsolePage[] = [
   tenantDataPage,
   action(
     "users/{id}/export",
-    (v) => managesAllUsers(v) ? "exportUserAnywhere" : "exportUser",
+    byScope("exportUserAnywhere", "exportUser"),
     showing("users/{id}/data", dataTexts, "exportBegun"),
     ["export:users", ALL_USERS],
   ),
-  {
-    path: "tenants/{id}/export",
-    permissions: [ALL_TENANTS],
-    async post(v) {
-      const { id = "" } = v.params;
-      await v.api.call("exportTenant", { params: { tenantId: id } });
-      return done(`tenants/${id}/data`, dataTexts[v.locale].exportBegun);
-    },
-  },
+  action(
+    "tenants/{tenantId}/export",
+    "exportTenant",
+    showing("tenants/{tenantId}/data", dataTexts, "exportBegun"),
+    [ALL_TENANTS],
+  ),
 ];

@@ -1,12 +1,13 @@
 import { buttonLink, CheckField, CsrfField, FileField, FormRefusal } from "../../components/forms.tsx";
-import { Card, Notice, type Tone } from "../../components/notice.tsx";
+import { Card, Notice } from "../../components/notice.tsx";
 import { dataTable } from "../../components/table.tsx";
+import { defineStates } from "../../components/states.tsx";
 import { statisticList } from "../../components/statistics.tsx";
-import { Badge, number } from "../../components/values.tsx";
+import { number } from "../../components/values.tsx";
 import { formPage, type Sent } from "../../shared/actions.ts";
 import { Refusal } from "../../shared/api.ts";
 import type { Answer } from "../../shared/operations.ts";
-import { field, type View, type Visit } from "../../shared/page.ts";
+import { type ConsolePage, field, type View, type Visit } from "../../shared/page.ts";
 import { permissionTexts } from "./texts.ts";
 
 type Result = Answer<"importPermissionFile">;
@@ -14,24 +15,17 @@ type Result = Answer<"importPermissionFile">;
 /** Size limit: the preview page carries the file's content in its form, so that exactly the previewed file is imported. */
 const MAX_PREVIEW_BYTES = 2 * 1024 * 1024;
 const ROWS_SHOWN = 200;
-const TONES: Record<Result["rows"][number]["outcome"], Tone> = {
-  Created: "ok",
-  Updated: "info",
-  Unchanged: "idle",
-  Failed: "bad",
-};
-
-const crumbs = (v: Visit) => [{ href: "permissions", label: permissionTexts[v.locale].permissions }];
-
-/** Downloads the import template from the API. */
-export const importTemplate = async (v: Visit): Promise<Response> =>
-  await v.api.answer("readImportTemplate", { query: { format: v.query.get("format") } });
+const outcomes = defineStates<Result["rows"][number]["outcome"]>({
+  Created: ["ok", "New", "Nova"],
+  Updated: ["info", "Updated", "Atualizada"],
+  Unchanged: ["idle", "Unchanged", "Sem alteração"],
+  Failed: ["bad", "Failed", "Com falha"],
+});
 
 function chooseFile(v: Visit, sent: Sent | null): View {
   const t = permissionTexts[v.locale];
   return {
     title: t.importTitle,
-    crumbs: crumbs(v),
     body: (
       <Card>
         <FormRefusal v={v} refusal={sent?.refusal ?? null} known={[]} />
@@ -60,7 +54,7 @@ function chooseFile(v: Visit, sent: Sent | null): View {
 }
 
 /** With `do=preview`, shows the result of a dry run. Otherwise imports the previewed file. */
-export const importPage = formPage({
+const importPage = formPage({
   path: "permissions/import",
   permissions: ["create:permissions"],
   show: chooseFile,
@@ -89,23 +83,23 @@ function previewedFile(form: FormData): File {
 
 function previewView(v: Visit, result: Result, file: File, content: string): View {
   const t = permissionTexts[v.locale];
+  const { Created, Updated, Unchanged, Failed } = outcomes.labels[v.locale];
   const { created, updated, unchanged, failed, total, upsert } = result;
   const rows = [...result.rows].sort((a, b) =>
     Number(b.outcome === "Failed") - Number(a.outcome === "Failed")
   );
   return {
     title: t.importTitle,
-    crumbs: crumbs(v),
     body: [
       <Notice tone="info" title={t.previewTitle}>
         <code>{file.name}</code> {failed > 0 && t.failing(failed)}
       </Notice>,
       statisticList(v, [
         [t.rows, total],
-        [t.Created, created, { tone: "ok" }],
-        [t.Updated, updated, { tone: "info" }],
-        [t.Unchanged, unchanged],
-        [t.Failed, failed, failed > 0 ? { tone: "bad" } : {}],
+        [Created, created, { tone: "ok" }],
+        [Updated, updated, { tone: "info" }],
+        [Unchanged, unchanged],
+        [Failed, failed, failed > 0 ? { tone: "bad" } : {}],
       ]),
       <form method="post" action="permissions/import" enctype="multipart/form-data" class="row">
         <CsrfField v={v} />
@@ -125,9 +119,18 @@ function previewView(v: Visit, result: Result, file: File, content: string): Vie
       dataTable(t.rowsCaption, rows.slice(0, ROWS_SHOWN), null, [
         { head: t.row, align: "end", cell: ({ row }) => number(v, row) },
         { head: t.code, cell: ({ code }) => code === null ? "–" : <code>{code}</code> },
-        { head: t.result, cell: ({ outcome }) => <Badge tone={TONES[outcome]}>{t[outcome]}</Badge> },
+        { head: t.result, cell: ({ outcome }) => outcomes.badge(v, outcome) },
         { head: t.problems, cell: ({ errors }) => errors.join("; ") },
       ]),
     ],
   };
 }
+
+export const importPages: ConsolePage[] = [
+  importPage,
+  {
+    path: "permissions/import/template",
+    permissions: ["create:permissions"],
+    get: (v) => v.api.answer("readImportTemplate", { query: { format: v.query.get("format") } }),
+  },
+];

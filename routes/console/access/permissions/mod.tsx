@@ -1,10 +1,10 @@
 import { done, formPage, sendTo, type Sent } from "../../shared/actions.ts";
 import { type ConsolePage, fieldsIn, may, type View, type Visit } from "../../shared/page.ts";
-import { importPage, importTemplate } from "./import.tsx";
+import { importPages } from "./import.tsx";
 import { permissionTexts } from "./texts.ts";
-import { actionButton, buttonLink, FilterBar } from "../../components/forms.tsx";
-import { actionsColumn, choice, search } from "../../components/list.tsx";
-import { type Column, dataTable, EmptyList, LivePart, Pager } from "../../components/table.tsx";
+import { actionButton, buttonLink } from "../../components/forms.tsx";
+import { actionsColumn, choice, list, search } from "../../components/list.tsx";
+import { type Column, dataTable } from "../../components/table.tsx";
 import { Badge, number } from "../../components/values.tsx";
 import { translateBuiltin } from "../../shared/translations.ts";
 import type { Row } from "../../shared/operations.ts";
@@ -49,7 +49,6 @@ async function permissionForm(
   const f = new Fields(v, sent, "createPermission", { ...stored });
   return formView(f, {
     title: stored ? t.editOf(stored.code) : t.newPermission,
-    crumbs: [{ href: "permissions", label: t.permissions }],
     submit: stored ? undefined : t.create,
     inputs: [
       !stored && f.text("code", t.code, { hint: t.codeHint }),
@@ -70,7 +69,6 @@ const defaultRolesPage = formPage({
     const f = new Fields(v, sent, "setDefaultRoles", { roles: value.defaultRoles, etag });
     return formView(f, {
       title: t.defaultRolesOf(value.code),
-      crumbs: [{ href: "permissions", label: t.permissions }],
       intro: t.defaultRolesIntro,
       inputs: (
         <fieldset>
@@ -87,8 +85,7 @@ const defaultRolesPage = formPage({
   ),
 });
 
-type Category = Row<"readPermissionCatalog">;
-type Permission = Category["permissions"][number];
+type Permission = Row<"readPermissionCatalog">["permissions"][number];
 
 /** The tenant's permissions, by category. */
 async function permissionsPage(v: Visit): Promise<View> {
@@ -101,30 +98,37 @@ async function permissionsPage(v: Visit): Promise<View> {
     value: category,
     label: translateBuiltin(v.locale, category),
   })).sort((a, b) => a.label.localeCompare(b.label, v.locale));
-  const filters = [
-    search(t.search),
-    choice("category", t.category, categories),
-    choice("reach", t.scope, { Tenant: t.Tenant, Platform: t.allTenants }),
-    choice("isSystem", t.origin, { true: t.builtin, false: t.custom }),
-  ];
+  const permissions = page.items.flatMap(({ permissions }) => permissions);
+  const columns = columnsOf(v);
   return {
     title: t.permissions,
     actions: may(v.viewer, "create:permissions") && [
       buttonLink("permissions/import", t.importShort, { icon: "upload" }),
       buttonLink("permissions/new", t.newPermission, { icon: "plus", tone: "primary" }),
     ],
-    body: [
-      <FilterBar v={v} action="permissions" target="permissions-list">
-        {filters.map((filter) => filter(v))}
-      </FilterBar>,
-      <LivePart v={v} id="permissions-list">
-        {page.items.length === 0 && (
-          <EmptyList v={v} icon="permissions" text={t.empty}>{t.emptyText}</EmptyList>
-        )}
-        {catalogTable(v, page.items)}
-        <Pager v={v} path="permissions" page={page} />
-      </LivePart>,
-    ],
+    body: list(v, { ...page, items: permissions }, {
+      path: "permissions",
+      icon: "permissions",
+      caption: t.caption,
+      empty: [t.empty, t.emptyText],
+      filters: [
+        search(t.search),
+        choice("category", t.category, categories),
+        choice("reach", t.scope, { Tenant: t.Tenant, Platform: t.allTenants }),
+        choice("isSystem", t.origin, { true: t.builtin, false: t.custom }),
+      ],
+      // The columns of CSV.
+      columns: [
+        { head: t.category, cell: ({ category }) => translateBuiltin(v.locale, category) },
+        ...columns,
+      ],
+      // One table for all categories, so that the columns align.
+      show: (rows) =>
+        dataTable(t.caption, rows, null, columns, undefined, {
+          groupOf: ({ category }) => category,
+          heading: (category) => translateBuiltin(v.locale, category),
+        }),
+    }),
   };
 }
 
@@ -139,31 +143,8 @@ const isChangeable = (v: Visit, { isSystem, tenantId }: Permission): boolean =>
 const hasDefaultRoles = (v: Visit, { reach, tenantId }: Permission): boolean =>
   reach === "Tenant" && tenantId === null && may(v.viewer, "admin:system");
 
-/** One table for all categories, so that the columns align. */
-function catalogTable(v: Visit, categories: Category[]) {
+function columnsOf(v: Visit): Column<Permission>[] {
   const t = permissionTexts[v.locale];
-  const columns: Column<Permission>[] = [
-    {
-      head: t.code,
-      cell: ({ code }) => <code>{code}</code>,
-      below: [[t.description, ({ description }) => translateBuiltin(v.locale, description)]],
-    },
-    {
-      head: t.origin,
-      cell: ({ isSystem, reach }) => (
-        <span class="row">
-          <Badge tone={isSystem ? "idle" : "info"}>{isSystem ? t.builtin : t.custom}</Badge>
-          {reach === "Platform" && <Badge tone="warn">{t.allTenants}</Badge>}
-        </span>
-      ),
-    },
-    {
-      head: t.roles,
-      align: "end",
-      cell: ({ roleCount }) => number(v, roleCount),
-      below: [[t.defaultRoles, ({ defaultRoles }) => defaultRoles.join(", ")]],
-    },
-  ];
   const actions = actionsColumn<Permission>(v, (permission) => [
     hasDefaultRoles(v, permission) &&
     buttonLink(`permissions/${permission.id}/default-roles`, t.defaultRoles),
@@ -178,22 +159,36 @@ function catalogTable(v: Visit, categories: Category[]) {
       </span>
     ),
   ]);
-  const hasActions = may(v.viewer, "update:permissions") || may(v.viewer, "delete:permissions");
-  return dataTable(
-    t.caption,
-    categories.flatMap(({ permissions }) => permissions),
-    null,
-    hasActions ? [...columns, actions] : columns,
-    undefined,
-    { groupOf: ({ category }) => category, heading: (category) => translateBuiltin(v.locale, category) },
-  );
+  return [
+    {
+      head: t.code,
+      cell: ({ code }) => <code>{code}</code>,
+      below: [[t.description, ({ description }) => translateBuiltin(v.locale, description)]],
+    },
+    {
+      head: t.origin,
+      cell: ({ isSystem, reach }) => (
+        <span class="row">
+          <Badge tone={isSystem ? "idle" : "info"}>{isSystem ? t.builtin : t.custom}</Badge>
+          {reach === "Platform" && <Badge tone="warn">{t.allTenants}</Badge>}
+        </span>
+      ),
+      csv: ({ isSystem }) => isSystem ? t.builtin : t.custom,
+    },
+    {
+      head: t.roles,
+      align: "end",
+      cell: ({ roleCount }) => number(v, roleCount),
+      below: [[t.defaultRoles, ({ defaultRoles }) => defaultRoles.join(", ")]],
+    },
+    ...may(v.viewer, "update:permissions") || may(v.viewer, "delete:permissions") ? [actions] : [],
+  ];
 }
 
 export const permissionsPages: ConsolePage[] = [
   { path: "permissions", permissions: ["read:permissions"], get: permissionsPage },
   newPermissionPage,
-  importPage,
-  { path: "permissions/import/template", permissions: ["create:permissions"], get: importTemplate },
+  ...importPages,
   editPermissionPage,
   defaultRolesPage,
   {

@@ -58,10 +58,6 @@ export const permissionTexts = sectionTexts({
   previewTitle: ["Preview: nothing is saved yet", "Pré-visualização: ainda nada foi salvo"],
   problems: ["Problems", "Problemas"],
   rowsCaption: ["Result for every row", "Resultado de cada linha"],
-  Created: ["New", "Nova"],
-  Updated: ["Updated", "Atualizada"],
-  Unchanged: ["Unchanged", "Sem alteração"],
-  Failed: ["Failed", "Com falha"],
   importNow: (count: number) => [
     `Import ${withCount("en", count, "permission", "permissions")}`,
     `Importar ${withCount("pt", count, "permissão", "permissões")}`,

@@ -1,12 +1,13 @@
 import { problem } from "../../../../domain/problems/problem.ts";
 import { Fields, formView } from "../../components/fields.tsx";
-import { buttonLink, CsrfField, SEARCH_LENGTH } from "../../components/forms.tsx";
+import { buttonLink, CheckField, CsrfField, SEARCH_LENGTH } from "../../components/forms.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
 import { Badge } from "../../components/values.tsx";
 import { done, formPage, sendTo } from "../../shared/actions.ts";
 import { translateBuiltin } from "../../shared/translations.ts";
 import type { Answer, Row } from "../../shared/operations.ts";
-import { field, fieldsIn, may, type View, type Visit } from "../../shared/page.ts";
+import { type Crumb, field, fieldsIn, may, type View, type Visit } from "../../shared/page.ts";
+import { crumbsTo } from "../../shared/scope.ts";
 import { RoleEffect } from "../users/role_effect.tsx";
 import { roleTexts } from "./texts.ts";
 
@@ -22,7 +23,6 @@ export const newRolePage = formPage({
     const f = new Fields(v, sent, "createRole");
     return formView(f, {
       title: roleTexts[v.locale].newRoleIn(v.viewer.tenant?.name ?? ""),
-      crumbs: roleCrumbs(v),
       scripts: ["filter.js"],
       submit: roleTexts[v.locale].create,
       stacked: true,
@@ -66,7 +66,11 @@ export const editRolePage = formPage({
 
 /** @param held permissions the role already has: they stay selectable even if the viewer does not hold them */
 function RoleFields({ f, held, catalog }: { f: Fields; held: string[]; catalog: Category[] }) {
-  const t = roleTexts[f.v.locale];
+  const { viewer, locale } = f.v;
+  const t = roleTexts[locale];
+  const ticked = f.ticked("permissionIds");
+  const mayGive = ({ id, code }: { id: string; code: string }) =>
+    held.includes(id) || viewer.permissions.has(code) || may(viewer, "admin:system");
   return (
     <>
       <Card>
@@ -95,41 +99,21 @@ function RoleFields({ f, held, catalog }: { f: Fields; held: string[]; catalog: 
             <fieldset class="permission-set" data-filter-group>
               <legend>{category}</legend>
               {permissions.map((permission) => (
-                <PermissionCheck f={f} permission={permission} isHeld={held.includes(permission.id)} />
+                <CheckField
+                  id={`p-${permission.id}`}
+                  name="permissionIds"
+                  value={permission.id}
+                  label={<code>{permission.code}</code>}
+                  checked={ticked.has(permission.id)}
+                  disabled={!mayGive(permission)}
+                  hint={[permission.description, !mayGive(permission) && <div>{t.notYours}</div>]}
+                />
               ))}
             </fieldset>
           ))}
         </div>
       </Card>
     </>
-  );
-}
-
-function PermissionCheck(
-  { f, permission, isHeld }: { f: Fields; permission: Category["permissions"][number]; isHeld: boolean },
-) {
-  const { id, code, description } = permission;
-  const { viewer, locale } = f.v;
-  const mayGive = isHeld || viewer.permissions.has(code) || may(viewer, "admin:system");
-  return (
-    <div class="field check">
-      <input
-        id={`p-${id}`}
-        type="checkbox"
-        name="permissionIds"
-        value={id}
-        checked={f.ticked("permissionIds").has(id)}
-        disabled={!mayGive}
-        aria-describedby={`p-${id}-hint`}
-      />
-      <label for={`p-${id}`}>
-        <code>{code}</code>
-      </label>
-      <div class="hint" id={`p-${id}-hint`}>
-        {description}
-        {!mayGive && <div>{roleTexts[locale].notYours}</div>}
-      </div>
-    </div>
   );
 }
 
@@ -199,8 +183,6 @@ export function RoleOrigin({ v, role }: { v: Visit; role: Pick<Role, "isSystemRo
   return role.isSystemRole ? <Badge tone="idle">{t.builtin}</Badge> : <Badge tone="info">{t.custom}</Badge>;
 }
 
-/** The breadcrumb of a role's pages. */
-export const roleCrumbs = (v: Visit, role?: Pick<Role, "id" | "name">): { href: string; label: string }[] => [
-  { href: "roles", label: roleTexts[v.locale].roles },
-  ...role ? [{ href: `roles/${role.id}`, label: role.name }] : [],
-];
+/** The breadcrumb of the pages of a role below the first. */
+const roleCrumbs = (v: Visit, { id, name }: Pick<Role, "id" | "name">): Crumb[] =>
+  crumbsTo(v, { href: `roles/${id}`, label: name });

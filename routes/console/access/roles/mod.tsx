@@ -7,7 +7,6 @@ import {
   readCatalog,
   readGrants,
   type Role,
-  roleCrumbs,
   RoleOrigin,
 } from "./form.tsx";
 import { roleTexts } from "./texts.ts";
@@ -39,7 +38,6 @@ async function rolePage(v: Visit): Promise<View> {
   }`;
   return {
     title: role.name,
-    crumbs: roleCrumbs(v),
     actions: [
       may(v.viewer, "read:users") &&
       buttonLink(`audit?targetType=role&targetId=${role.id}`, t.history, { icon: "audit" }),
@@ -102,10 +100,10 @@ function Holders({ v, role, users, href }: { v: Visit; role: Role; users: Holder
       title={t.holders}
       actions={userCount > users.length && buttonLink(href, t.allHolders(number(v, userCount)))}
     >
-      {users.length === 0 ? <p class="muted">{t.noHolders}</p> : bulletList(
+      {bulletList(
         users,
         (user) => <a href={`users/${user.id}`} title={user.email}>{userName(user)}</a>,
-        { look: "row tags", label: t.holders },
+        { look: "row tags", label: t.holders, empty: t.noHolders },
       )}
       {userCount > 0 && !role.isSystemRole && may(v.viewer, "delete:roles") && (
         <p class="hint">{t.stillHeld(userCount)}</p>
@@ -185,7 +183,6 @@ async function matrixPage(v: Visit): Promise<View> {
   const grants = roles.items.map(({ permissions }) => new Set(permissions.map(({ id }) => id)));
   return {
     title: t.matrix,
-    crumbs: roleCrumbs(v),
     body: (
       <Card>
         <p class="hint">

@@ -3,7 +3,7 @@ import { Fields, formView } from "../../components/fields.tsx";
 import { actionButton, buttonLink, deleteButton } from "../../components/forms.tsx";
 import { namedChoices } from "../../components/list.tsx";
 import { Card, Notice } from "../../components/notice.tsx";
-import { dataTable } from "../../components/table.tsx";
+import { tableCard } from "../../components/table.tsx";
 import { CopyValue, exactDay, factList, Time } from "../../components/values.tsx";
 import { actionsOf, done, formPage, sendTo, type Sent } from "../../shared/actions.ts";
 import { roleChoices } from "../../shared/access_queries.ts";
@@ -115,12 +115,10 @@ async function providerPage(v: Visit, at: string): Promise<View> {
     ],
     body: [
       !isComplete(provider) && <Notice tone="info">{t.incomplete}</Notice>,
-      <Card title={t.enterThere}>
-        {dataTable(t.enterThere, addresses.filter(([, value]) => value !== null), null, [
-          { head: t.name, cell: ([name]) => name },
-          { head: t.value, cell: ([, value]) => <CopyValue v={v} value={value} /> },
-        ])}
-      </Card>,
+      tableCard(t.enterThere, addresses.filter(([, value]) => value !== null), null, [
+        { head: t.name, cell: ([name]) => name },
+        { head: t.value, cell: ([, value]) => <CopyValue v={v} value={value} /> },
+      ]),
       <Card title={t.connection}>
         {factList([
           [t.status, providerBadge(v, provider)],
@@ -164,7 +162,7 @@ async function providerForm(
 ): Promise<View> {
   const t = providerTexts[v.locale];
   const f = new Fields(v, sent, "createSignInProvider", values);
-  const roles = await roleChoices(v, v.viewer.tenant?.id ?? "");
+  const roles = await roleChoices(v);
   const here = v.params.id ? `${at}/providers/${v.params.id}` : at;
   const isNew = name === undefined;
   return formView(f, {

@@ -4,7 +4,7 @@ import { actionButton, buttonLink } from "../../components/forms.tsx";
 import { actionsColumn, labelled, namedChoices, timeColumn } from "../../components/list.tsx";
 import { Card, Empty } from "../../components/notice.tsx";
 import { defineStates, proofStates } from "../../components/states.tsx";
-import { dataTable } from "../../components/table.tsx";
+import { dataTable, tableCard } from "../../components/table.tsx";
 import { pageTabs } from "../../components/tabs.tsx";
 import { Person, userNames } from "../../components/user_names.tsx";
 import { CopyValue, factList } from "../../components/values.tsx";
@@ -38,7 +38,7 @@ export async function signInPage(v: Visit, at: string, sent: Sent | null): Promi
     v.api.call("listSignInProviders", { query: { pageSize: 100 } }),
     v.api.call("listSignInDomains", { query: { pageSize: 100 } }),
   ]);
-  const settings = v.hosted || isPlatform ? null : await readSettingsCards(v, at);
+  const settings = v.hosted || isPlatform ? null : await readSettingsCards(v);
   return {
     title: v.hosted ? t.setUp : t.title,
     scope: v.viewer.tenant?.name,
@@ -87,7 +87,7 @@ function DomainsCard({ v, at, domains, sent }: {
   return (
     <Card title={t.domains}>
       <p class="muted">{t.domainsIntro}</p>
-      {dataTable(t.domains, domains, <p class="muted">{t.noDomains}</p>, [
+      {dataTable(t.domains, domains, t.noDomains, [
         {
           head: t.domain,
           cell: ({ name, status, lastError }) => [
@@ -114,20 +114,23 @@ function DomainsCard({ v, at, domains, sent }: {
   );
 }
 
-type Link = Row<"listSignInSetupLinks">;
-
 const passwordStates = defineStates({ on: ["ok", "On", "Ligado"], off: ["idle", "Off", "Desligado"] });
 
-/** The actions of the cards below a page. */
-export const settingsPages = (at: string): ConsolePage[] => [
+/** The page of the viewer's tenant. */
+export const SIGN_IN = "tenants/sign-in";
+const MANAGE = ["manage:sign-in"];
+
+/** The actions of its cards that a set-up link does not have. */
+export const settingsPages: ConsolePage[] = [
   {
-    path: `${at}/settings`,
+    path: `${SIGN_IN}/settings`,
+    permissions: MANAGE,
     async post(v, form) {
       const t = providerTexts[v.locale];
       const { value, etag } = await v.api.versioned("readSignInSettings");
       const email = field(form, "email").toLowerCase();
       const added = email && (await findPeople(v, email)).find((user) => user.email.toLowerCase() === email);
-      if (added === undefined) return notDone(at, t.unknownUser(email));
+      if (added === undefined) return notDone(SIGN_IN, t.unknownUser(email));
       const kept = value.breakGlassUserIds.filter((id) => id !== field(form, "remove"));
       await v.api.call("updateSignInSettings", {
         body: {
@@ -136,24 +139,26 @@ export const settingsPages = (at: string): ConsolePage[] => [
         },
         ifMatch: etag,
       });
-      return done(at, t.settingsSaved);
+      return done(SIGN_IN, t.settingsSaved);
     },
   },
   {
-    path: `${at}/links`,
+    path: `${SIGN_IN}/links`,
+    permissions: MANAGE,
     async post(v) {
       const t = providerTexts[v.locale];
       const { url } = await v.api.call("createSignInSetupLink");
-      const crumb = { href: at, label: t.title };
-      const back = { ...crumb, label: t.backToSignIn };
-      return shownOnce(v, { title: t.linkCreated, crumb, secret: url, label: t.link, back });
+      const back = { href: SIGN_IN, label: t.backToSignIn };
+      return shownOnce(v, { title: t.linkCreated, secret: url, label: t.link, back });
     },
   },
-  ...actionsOf(`${at}/links/{id}`, providerTexts, { revoke: ["revokeSignInSetupLink", "linkRevoked", at] }),
+  ...actionsOf(`${SIGN_IN}/links/{id}`, providerTexts, {
+    revoke: ["revokeSignInSetupLink", "linkRevoked", SIGN_IN],
+  }, MANAGE),
 ];
 
 /** Sign-in by password, with those who keep it in an emergency, and the links for the company's own administrator. */
-async function readSettingsCards(v: Visit, at: string) {
+async function readSettingsCards(v: Visit) {
   const t = providerTexts[v.locale];
   const [{ passwordSignIn, breakGlassUserIds }, links] = await Promise.all([
     v.api.call("readSignInSettings"),
@@ -166,34 +171,36 @@ async function readSettingsCards(v: Visit, at: string) {
     <Card
       title={t.passwordSignIn}
       state={passwordStates.badge(v, state)}
-      actions={actionButton(v, `${at}/settings`, passwordSignIn ? t.switchOff : t.switchOn, {
+      actions={actionButton(v, `${SIGN_IN}/settings`, passwordSignIn ? t.switchOff : t.switchOn, {
         fields: { isOn: String(!passwordSignIn) },
         ...passwordSignIn ? { confirm: t.switchOffConfirm } : {},
       })}
     >
       <p class="muted">{t.passwordText}</p>
-      {dataTable(t.breakGlass, breakGlassUserIds, <p class="muted">{t.noBreakGlass}</p>, [
+      {dataTable(t.breakGlass, breakGlassUserIds, t.noBreakGlass, [
         { head: t.breakGlass, cell: (id) => <Person v={v} names={names} id={id} /> },
-        actionsColumn(v, (id) => actionButton(v, `${at}/settings`, t.takeOut, { fields: { remove: id } })),
+        actionsColumn(
+          v,
+          (id) => actionButton(v, `${SIGN_IN}/settings`, t.takeOut, { fields: { remove: id } }),
+        ),
       ])}
       {may(v.viewer, "read:users") && (
-        <FoldedForm fields={f} label={t.addBreakGlass} action={`${at}/settings`} submit={t.addBreakGlass}>
+        <FoldedForm
+          fields={f}
+          label={t.addBreakGlass}
+          action={`${SIGN_IN}/settings`}
+          submit={t.addBreakGlass}
+        >
           {f.text("email", t.email, { type: "email", required: true })}
         </FoldedForm>
       )}
     </Card>,
-    <Card
-      title={t.links}
-      actions={actionButton(v, `${at}/links`, t.newLink, { icon: "link" })}
-    >
-      <p class="muted">{t.linksText}</p>
-      {dataTable(t.links, links.items, <p class="muted">{t.noLinks}</p>, [
-        timeColumn<Link>(v, t.created, "createdAt"),
-        timeColumn<Link>(v, t.validUntil, "expiresAt"),
-        { head: t.createdBy, cell: ({ createdBy }) => <Person v={v} names={names} id={createdBy} /> },
-        actionsColumn(v, ({ id }) => actionButton(v, `${at}/links/${id}/revoke`, t.revoke)),
-      ])}
-    </Card>,
+    tableCard(t.links, links.items, t.noLinks, [
+      timeColumn(v, t.created, "createdAt"),
+      timeColumn(v, t.validUntil, "expiresAt"),
+      { head: t.createdBy, cell: ({ createdBy }) => <Person v={v} names={names} id={createdBy} /> },
+      actionsColumn(v, ({ id }) => actionButton(v, `${SIGN_IN}/links/${id}/revoke`, t.revoke)),
+    ], { actions: actionButton(v, `${SIGN_IN}/links`, t.newLink, { icon: "link" }), intro: t.linksText }),
   ];
 }
 
@@ -252,24 +259,21 @@ async function directoryPage(v: Visit): Promise<View> {
           [t.token, t.tokenText],
         ])}
       </Card>,
-      <Card title={t.groups}>
-        <p class="muted">{t.groupsText}</p>
-        {dataTable(t.groups, mappings, null, [
-          { head: t.role, cell: ({ roleId, roleName }) => <a href={`roles/${roleId}`}>{roleName}</a> },
-          {
-            head: t.group,
-            cell: ({ displayName, externalId }) => [
-              displayName,
-              externalId && <span class="sub">{externalId}</span>,
-            ],
-          },
-          { head: t.status, cell: ({ isGroup }) => visibility.badge(v, isGroup ? "visible" : "hidden") },
-          actionsColumn(
-            v,
-            ({ roleId }) => may(v.viewer, "update:roles") && buttonLink(`roles/${roleId}/group`, t.edit),
-          ),
-        ])}
-      </Card>,
+      tableCard(t.groups, mappings, null, [
+        { head: t.role, cell: ({ roleId, roleName }) => <a href={`roles/${roleId}`}>{roleName}</a> },
+        {
+          head: t.group,
+          cell: ({ displayName, externalId }) => [
+            displayName,
+            externalId && <span class="sub">{externalId}</span>,
+          ],
+        },
+        { head: t.status, cell: ({ isGroup }) => visibility.badge(v, isGroup ? "visible" : "hidden") },
+        actionsColumn(
+          v,
+          ({ roleId }) => may(v.viewer, "update:roles") && buttonLink(`roles/${roleId}/group`, t.edit),
+        ),
+      ], { intro: t.groupsText }),
     ],
   };
 }
@@ -283,7 +287,7 @@ export function TenantTabs({ v, current }: { v: Visit; current: string }) {
     mayList && ["tenants", t.asList],
     mayList && ["tenants?view=tree", t.asTree],
     mayRead && ["tenants/usage", t.usage],
-    may(v.viewer, "manage:sign-in") && ["tenants/sign-in", providerTexts[v.locale].title],
+    may(v.viewer, "manage:sign-in") && [SIGN_IN, providerTexts[v.locale].title],
     (mayRead || may(v.viewer, "update:tenants")) && ["tenants/registration", t.registration],
     may(v.viewer, "read:roles") && ["tenants/directory", t.directory],
   ]);
@@ -306,9 +310,10 @@ export const registrationPage = formPage({
       domains: value.domains.join("\n"),
       etag,
     });
-    const roles = namedChoices(await roleChoices(v, v.viewer.tenant?.id ?? ""));
+    const roles = namedChoices(await roleChoices(v));
     const view = formView(f, {
       title: t.registration,
+      back: null,
       intro: t.registrationIntro,
       readOnly: !may(v.viewer, managedBy),
       inputs: [

@@ -8,6 +8,7 @@ import { type Column, dataTable, LivePart, Pager } from "../../components/table.
 import {
   ActiveBadge,
   Badge,
+  bulletList,
   CopyValue,
   factList,
   number,
@@ -37,7 +38,7 @@ export async function tenantsPage(v: Visit): Promise<View> {
         ? (
           <LivePart v={v} id="tenants-list">
             {statistics}
-            {await tenantTree({ v })}
+            {await tenantTree(v)}
           </LivePart>
         )
         : await tenantList(v, statistics),
@@ -116,7 +117,7 @@ function columns(v: Visit, parents: Map<string, string> | null): Column<Tenant>[
 const MAX_PER_LEVEL = 100;
 
 /** Groups with their children, then tenants without a group. It needs three requests, however many groups there are. */
-async function tenantTree({ v }: { v: Visit }) {
+async function tenantTree(v: Visit) {
   const t = tenantTexts[v.locale];
   const read = (hierarchyScope: string) =>
     v.api.call("listTenants", { query: { hierarchyScope, pageSize: MAX_PER_LEVEL, sortBy: "name" } });
@@ -131,27 +132,16 @@ async function tenantTree({ v }: { v: Visit }) {
     !groups.items.some(({ id }) => id === parentTenantId)
   );
   const roots = [...groups.items, ...standalone.items, ...orphans];
+  const node = (tenant: Tenant) => <Node v={v} tenant={tenant} />;
   if (roots.length === 0) return <Empty icon="tenants" title={t.empty}>{t.emptyText}</Empty>;
   return [
-    <ul class="tree" aria-label={t.caption}>
-      {roots.map((tenant) => {
-        const ownChildren = children.get(tenant.id) ?? [];
-        return (
-          <li>
-            <Node v={v} tenant={tenant} />
-            {ownChildren.length > 0 && (
-              <ul aria-label={t.childrenCaption(tenant.name)}>
-                {ownChildren.map((child) => (
-                  <li>
-                    <Node v={v} tenant={child} />
-                  </li>
-                ))}
-              </ul>
-            )}
-          </li>
-        );
-      })}
-    </ul>,
+    bulletList(roots, (tenant) => {
+      const own = children.get(tenant.id);
+      return [
+        node(tenant),
+        own && bulletList(own, node, { label: t.childrenCaption(tenant.name) }),
+      ];
+    }, { look: "tree", label: t.caption }),
     [groups, grouped, standalone].filter(({ hasNext }) => hasNext).map(({ items, totalCount }) => (
       <p class="muted">{t.treeMore(items.length, totalCount)}</p>
     )),
@@ -182,7 +172,6 @@ export async function tenantPage(v: Visit): Promise<View> {
   const { parentTenantId } = tenant;
   return {
     title: tenant.name,
-    crumbs: tenantCrumbs(v),
     actions: <Actions v={v} tenant={tenant} />,
     body: [
       <Card>
@@ -212,7 +201,7 @@ export async function tenantPage(v: Visit): Promise<View> {
           {dataTable(
             t.childrenCaption(tenant.name),
             children.items,
-            <p class="muted">{t.noChildren}</p>,
+            t.noChildren,
             columns(v, null),
           )}
           <Pager v={v} path={`tenants/${tenant.id}`} page={children} />
@@ -277,32 +266,25 @@ export function mayCreate(v: Visit): "anywhere" | "children" | null {
 /** Number of users and the user limit, with a bar if there is a limit. */
 function Capacity({ v, tenant }: { v: Visit; tenant: Tenant }) {
   const t = tenantTexts[v.locale];
-  const { name, userCount, maxUsers } = tenant;
-  if (maxUsers === null) {
-    return (
-      <span class="capacity">
-        <span>
-          {number(v, userCount)} <span class="muted">{t.noLimit}</span>
-        </span>
-      </span>
-    );
-  }
-  const share = userCount / maxUsers;
+  const { name, userCount: value, maxUsers: max } = tenant;
+  const share = max === null ? 0 : value / max;
   return (
     <span class="capacity">
-      {t.usersOf(number(v, userCount), number(v, maxUsers))}
-      <Meter
-        label={t.capacity(name, userCount, maxUsers)}
-        value={userCount}
-        max={maxUsers}
-        tone={share >= 1 ? "bad" : share >= 0.8 ? "warn" : "info"}
-      />
+      {max === null
+        ? (
+          <span>
+            {number(v, value)} <span class="muted">{t.noLimit}</span>
+          </span>
+        )
+        : [
+          t.usersOf(number(v, value), number(v, max)),
+          <Meter
+            label={t.capacity(name, value, max)}
+            value={value}
+            max={max}
+            tone={share >= 1 ? "bad" : share >= 0.8 ? "warn" : "info"}
+          />,
+        ]}
     </span>
   );
 }
-
-/** The breadcrumb of a tenant's pages. */
-export const tenantCrumbs = (v: Visit, tenant?: Tenant): { href: string; label: string }[] => [
-  { href: "tenants", label: tenantTexts[v.locale].tenants },
-  ...tenant ? [{ href: `tenants/${tenant.id}`, label: tenant.name }] : [],
-];

@@ -4,7 +4,8 @@ import { labelled } from "../../components/list.tsx";
 import { managesAllTenants, tenantChoices } from "../../shared/access_queries.ts";
 import { done, formPage, sendTo } from "../../shared/actions.ts";
 import { type ConsolePage, field, type Visit } from "../../shared/page.ts";
-import { mayCreate, tenantCrumbs, tenantPage, tenantsPage } from "./list.tsx";
+import { mayCreate, tenantPage, tenantsPage } from "./list.tsx";
+import { crumbsTo } from "../../shared/scope.ts";
 import { tenantTexts } from "./texts.ts";
 import { usagePage } from "./usage.tsx";
 
@@ -35,7 +36,6 @@ const newTenantPage = formPage({
     const types = labelled(["Standard", "Group"], t);
     return formView(f, {
       title: t.newTenant,
-      crumbs: tenantCrumbs(v),
       submit: t.create,
       inputs: [
         f.text("name", t.name),
@@ -69,7 +69,7 @@ const editTenantPage = formPage({
     const f = new Fields(v, sent, "createTenant", { ...tenant, etag });
     return formView(f, {
       title: t.edit,
-      crumbs: tenantCrumbs(v, tenant),
+      crumbs: crumbsTo(v, { href: `tenants/${tenant.id}`, label: tenant.name }),
       inputs: [
         f.text("name", t.name),
         isMovable && parentInput(f, await groupChoices(v)),
@@ -95,10 +95,9 @@ function limitInput(f: Fields) {
 
 function securityInputs(f: Fields) {
   const t = tenantTexts[f.v.locale];
-  const actAs = (["allowed", "consent", "forbidden"] as const).map((value) => ({ value, label: t[value] }));
   return [
     f.check("requireSecondFactor", t.requireSecondFactor, t.requireSecondFactorHint),
-    f.select("actAs", t.actAs, actAs),
+    f.select("actAs", t.actAs, labelled(["allowed", "consent", "forbidden"], t)),
   ];
 }
 
@@ -119,12 +118,11 @@ const READ = ["read:tenants", "read:group-tenants"];
 const activation = (verb: "activate" | "deactivate"): ConsolePage => ({
   path: `tenants/{id}/${verb}`,
   permissions: ["update:tenants", "manage:child-tenants"],
-  async post(v) {
-    const isActive = verb === "activate";
-    const { params } = v;
-    const { name } = await v.api.call("updateTenant", { params, body: { isActive } });
-    return done(`tenants/${params.id}`, tenantTexts[v.locale][isActive ? "activated" : "deactivated"](name));
-  },
+  post: sendTo(
+    "updateTenant",
+    () => ({ isActive: verb === "activate" }),
+    (v, { id, name }) => done(`tenants/${id}`, tenantTexts[v.locale][`${verb}d` as const](name)),
+  ),
 });
 
 export const tenantsPages: ConsolePage[] = [

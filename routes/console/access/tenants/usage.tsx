@@ -6,7 +6,6 @@ import { searchOf } from "../../shared/api.ts";
 import { sectionTexts } from "../../shared/labels.ts";
 import type { Row } from "../../shared/operations.ts";
 import { isOpen, type View, type Visit } from "../../shared/page.ts";
-import { tenantTexts } from "./texts.ts";
 import { TenantTabs } from "../sign_in/sign_in_page.tsx";
 
 const texts = sectionTexts({
@@ -70,7 +69,6 @@ export async function usagePage(v: Visit): Promise<View> {
     path: "tenants/usage",
     icon: "tenants",
     title: t.title,
-    crumbs: [{ href: "tenants", label: tenantTexts[v.locale].tenants }],
     query: {
       month: month || undefined,
       sortBy: v.query.get("sortBy") ?? (isOfAll ? "storageBytes" : "month"),

@@ -2,7 +2,7 @@ import { orNull, type Page } from "../../shared/api.ts";
 import { actionButton, buttonLink, deleteButton } from "../../components/forms.tsx";
 import { actionsColumn, timeColumn } from "../../components/list.tsx";
 import { Card, Empty } from "../../components/notice.tsx";
-import { cellOf, type Column, dataTable } from "../../components/table.tsx";
+import { cellOf, dataTable, tableCard } from "../../components/table.tsx";
 import {
   ActiveBadge,
   Badge,
@@ -17,7 +17,7 @@ import type { Row } from "../../shared/operations.ts";
 import { may, mayInFiles, type View, type Visit } from "../../shared/page.ts";
 import { hasUserData, managesAllUsers, userName } from "../../shared/access_queries.ts";
 import { everywhere, inTenantOf } from "../../shared/scope.ts";
-import { type AnyUser, readUser, statusColumn, userCrumbs, type UserLink } from "./model.tsx";
+import { type AnyUser, readUser, statusColumn, type UserLink } from "./model.tsx";
 import { dataTexts, delegationTexts, userTexts } from "./texts.ts";
 import { type File, fileBadge } from "../../files/model.tsx";
 import { channelLabel, messageStates, type Summary } from "../../notifications/status.tsx";
@@ -48,7 +48,6 @@ export async function userPage(v: Visit): Promise<View> {
   ]);
   return {
     title: userName(user),
-    crumbs: userCrumbs(v),
     actions: <Actions v={v} user={user} links={links} isSelf={isSelf} />,
     body: [
       <Card title={t.profile}>
@@ -65,16 +64,14 @@ export async function userPage(v: Visit): Promise<View> {
           timelineFact(v, { userId: user.id }),
         ])}
       </Card>,
-      <LinksCard v={v} user={user} links={links} />,
+      linksCard(v, user, links),
       permissions && (
         <Card title={`${t.permissions}: ${v.viewer.tenant?.name ?? ""}`}>
-          {permissions.length === 0
-            ? <p class="muted">{t.noPermissions}</p>
-            : <Codes codes={permissions} label={t.permissionsCaption} />}
+          <Codes codes={permissions} label={t.permissionsCaption} empty={t.noPermissions} />
         </Card>
       ),
-      messages && <Messages v={v} userId={id} messages={messages} />,
-      files && <Files v={v} userId={id} files={files} />,
+      messages && messagesCard(v, id, messages),
+      files && filesCard(v, id, files),
       sessions && <SessionsCard v={v} user={user} sessions={sessions} />,
       mayChange && !sessions && (
         <Card title={t.sessions}>
@@ -146,10 +143,17 @@ function Actions(
   );
 }
 
-function LinksCard({ v, user, links }: { v: Visit; user: AnyUser; links: UserLink[] }) {
+function linksCard(v: Visit, user: AnyUser, links: UserLink[]) {
   const t = userTexts[v.locale];
-  const everywhere = managesAllUsers(v);
-  const columns: Column<UserLink>[] = [
+  const actions = managesAllUsers(v)
+    ? [
+      links.length > 0 && buttonLink(`users/${user.id}/links`, t.editLinks),
+      buttonLink(`users/${user.id}/links/new`, t.addLink, { icon: "plus" }),
+    ]
+    : may(v.viewer, "update:users") && may(v.viewer, "read:roles") &&
+      buttonLink(`users/${user.id}/roles`, t.editRoles);
+  const empty = <Empty icon="tenants" title={t.noLinks}>{t.noLinksText}</Empty>;
+  return tableCard(t.linksTitle, links, empty, [
     {
       head: t.tenant,
       cell: ({ tenantId, tenantName, isTenantActive, isDefault }) => (
@@ -177,32 +181,27 @@ function LinksCard({ v, user, links }: { v: Visit; user: AnyUser; links: UserLin
     { head: t.linkState, cell: ({ isActive }) => <ActiveBadge v={v} isActive={isActive} /> },
     { head: t.externalId, cell: ({ externalId }) => externalId ?? "–", wideOnly: true },
     timeColumn(v, t.created, "createdAt", { wideOnly: true }),
-  ];
-  return (
-    <Card
-      title={t.linksTitle}
-      actions={everywhere
-        ? [
-          links.length > 0 && buttonLink(`users/${user.id}/links`, t.editLinks),
-          buttonLink(`users/${user.id}/links/new`, t.addLink, { icon: "plus" }),
-        ]
-        : may(v.viewer, "update:users") && may(v.viewer, "read:roles") &&
-          buttonLink(`users/${user.id}/roles`, t.editRoles)}
-    >
-      {dataTable(
-        t.linksCaption,
-        links,
-        <Empty icon="tenants" title={t.noLinks}>{t.noLinksText}</Empty>,
-        columns,
-      )}
-    </Card>
-  );
+  ], { caption: t.linksCaption, actions });
 }
 
 function SessionsCard({ v, user, sessions }: { v: Visit; user: AnyUser; sessions: Session[] }) {
   const t = userTexts[v.locale];
   const at = `users/${user.id}/sessions`;
-  const columns: Column<Session>[] = [
+  return (
+    <Card
+      title={t.sessions}
+      actions={sessions.length > 0 && user.id !== v.viewer.userId &&
+        actionButton(v, `${at}/end-all`, t.endAll, { tone: "danger", confirm: t.endAllConfirm(user.email) })}
+    >
+      {sessionTable(v, t.sessionsCaption, sessions, at)}
+    </Card>
+  );
+}
+
+/** The open sessions of a user. @param at the address below which sessions are ended */
+export function sessionTable(v: Visit, caption: string, sessions: Session[], at: string) {
+  const t = userTexts[v.locale];
+  return dataTable(caption, sessions, t.noSessions, [
     {
       head: t.device,
       cell: ({ userAgent, isCurrent }) => (
@@ -220,58 +219,35 @@ function SessionsCard({ v, user, sessions }: { v: Visit; user: AnyUser; sessions
         !isCurrent &&
         actionButton(v, `${at}/${id}/end`, t.endSession, { tone: "danger", confirm: t.endSessionConfirm }),
     ),
-  ];
-  return (
-    <Card
-      title={t.sessions}
-      actions={sessions.length > 0 && user.id !== v.viewer.userId &&
-        actionButton(v, `${at}/end-all`, t.endAll, { tone: "danger", confirm: t.endAllConfirm(user.email) })}
-    >
-      {dataTable(t.sessionsCaption, sessions, <p class="muted">{t.noSessions}</p>, columns)}
-    </Card>
-  );
+  ]);
 }
 
 /** Number of messages and files that are shown. */
 const NEWEST = 5;
 
 /** The newest messages that the user received, with a link to the whole list. */
-function Messages({ v, userId, messages }: { v: Visit; userId: string; messages: Page<Summary> }) {
+function messagesCard(v: Visit, userId: string, { items, totalCount }: Page<Summary>) {
   const t = userTexts[v.locale];
-  return (
-    <Card
-      title={t.messages}
-      actions={messages.totalCount > NEWEST && buttonLink(`notifications?userId=${userId}`, t.showAll)}
-    >
-      {dataTable<Summary>(t.messages, messages.items, <p class="muted">{t.noMessages}</p>, [
-        {
-          head: t.subject,
-          cell: ({ id, tenantId, subject, templateSlug }) => (
-            <a href={inTenantOf(v, tenantId, `notifications/${id}`)}>
-              {subject ?? templateSlug ?? t.noSubject}
-            </a>
-          ),
-        },
-        { head: t.channel, cell: ({ channel }) => channelLabel(v.locale, channel), wideOnly: true },
-        { head: t.status, cell: ({ status }) => messageStates.badge(v, status) },
-        timeColumn(v, t.sentAt, "createdAt"),
-      ])}
-    </Card>
-  );
+  return tableCard<Summary>(t.messages, items, t.noMessages, [
+    {
+      head: t.subject,
+      cell: ({ id, tenantId, subject, templateSlug }) => (
+        <a href={inTenantOf(v, tenantId, `notifications/${id}`)}>
+          {subject ?? templateSlug ?? t.noSubject}
+        </a>
+      ),
+    },
+    { head: t.channel, cell: ({ channel }) => channelLabel(v.locale, channel), wideOnly: true },
+    { head: t.status, cell: ({ status }) => messageStates.badge(v, status) },
+    timeColumn(v, t.sentAt, "createdAt"),
+  ], { actions: totalCount > NEWEST && buttonLink(`notifications?userId=${userId}`, t.showAll) });
 }
 
-function Files({ v, userId, files }: { v: Visit; userId: string; files: Page<File> }) {
+function filesCard(v: Visit, userId: string, { items, totalCount }: Page<File>) {
   const t = userTexts[v.locale];
-  return (
-    <Card
-      title={`${t.files}: ${v.viewer.tenant?.name ?? ""}`}
-      actions={files.totalCount > NEWEST && buttonLink(`files?createdBy=${userId}`, t.showAll)}
-    >
-      {dataTable<File>(t.files, files.items, <p class="muted">{t.noFiles}</p>, [
-        { head: t.file, cell: ({ id, fileName }) => <a href={`files/${id}`}>{fileName}</a> },
-        { head: t.status, cell: (file) => fileBadge(v, file) },
-        timeColumn(v, t.created, "createdAt"),
-      ])}
-    </Card>
-  );
+  return tableCard<File>(`${t.files}: ${v.viewer.tenant?.name ?? ""}`, items, t.noFiles, [
+    { head: t.file, cell: ({ id, fileName }) => <a href={`files/${id}`}>{fileName}</a> },
+    { head: t.status, cell: (file) => fileBadge(v, file) },
+    timeColumn(v, t.created, "createdAt"),
+  ], { actions: totalCount > NEWEST && buttonLink(`files?createdBy=${userId}`, t.showAll) });
 }

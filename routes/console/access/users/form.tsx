@@ -2,9 +2,9 @@ import type { Child } from "hono/jsx";
 import { Fields, formView } from "../../components/fields.tsx";
 import { CheckField } from "../../components/forms.tsx";
 import { tenantInput } from "../../components/tenant_input.tsx";
-import { done, formPage } from "../../shared/actions.ts";
+import { done, formPage, sendTo, showing } from "../../shared/actions.ts";
 import { field, fieldsIn } from "../../shared/page.ts";
-import { managesAllUsers, type RoleChoice, roleChoices } from "../../shared/access_queries.ts";
+import { byScope, managesAllUsers, type RoleChoice, roleChoices } from "../../shared/access_queries.ts";
 import { readUser, userCrumbs } from "./model.tsx";
 import { userTexts } from "./texts.ts";
 
@@ -27,11 +27,9 @@ export const newUserPage = formPage({
       ? await tenantInput(v, asked ?? own ?? "", { label: t.tenant, hint: t.tenantHint })
       : { tenant: v.viewer.tenant, input: null };
     const tenantId = tenant?.id ?? asked ?? "";
-    const roles = tenant ? await roleChoices(v, tenant.id) : [];
     const f = new Fields(v, sent, everywhere ? "createUserAnywhere" : "createUser", { isActive: true });
     return formView(f, {
       title: t.newUser,
-      crumbs: userCrumbs(v),
       submit: t.create,
       action: "users/new",
       above: everywhere && (
@@ -51,23 +49,23 @@ export const newUserPage = formPage({
           hint: t.passwordHint,
         }),
         profileInputs(f),
-        tenant && roles.length > 0 && <RoleChecks f={f} legend={t.rolesIn(tenant.name)} roles={roles} />,
+        await roleInputs(f, tenant),
       ],
     });
   },
-  async send(v, form) {
-    const tenantId = field(form, "tenantId");
-    const link = { tenantId, roleIds: form.getAll("roleIds").map(String), isDefault: true };
-    const { id, email } = await v.api.call(managesAllUsers(v) ? "createUserAnywhere" : "createUser", {
-      body: {
+  send: sendTo(
+    byScope("createUserAnywhere", "createUser"),
+    (form) => {
+      const tenantId = field(form, "tenantId");
+      return {
         ...profileOf(form),
         email: field(form, "email"),
         password: String(form.get("password") ?? ""),
-        tenants: tenantId ? [link] : [],
-      },
-    });
-    return done(`users/${id}`, userTexts[v.locale].wasCreated(email));
-  },
+        tenants: tenantId ? [{ tenantId, roleIds: rolesIn(form), isDefault: true }] : [],
+      };
+    },
+    (v, { id, email }) => done(`users/${id}`, userTexts[v.locale].wasCreated(email)),
+  ),
 });
 
 export const editUserPage = formPage({
@@ -87,17 +85,14 @@ export const editUserPage = formPage({
       ],
     });
   },
-  async send(v, form) {
-    const { params } = v;
-    const body = profileOf(form);
-    const ifMatch = field(form, "etag");
-    if (managesAllUsers(v)) await v.api.call("updateUserAnywhere", { params, body, ifMatch });
-    else {
-      const externalId = field(form, "externalId") || null;
-      await v.api.call("updateUser", { params, body: { ...body, externalId }, ifMatch });
-    }
-    return done(`users/${v.params.id}`, userTexts[v.locale].saved);
-  },
+  send: sendTo(
+    byScope("updateUserAnywhere", "updateUser"),
+    (form) => ({
+      ...profileOf(form),
+      ...form.has("externalId") && { externalId: field(form, "externalId") || null },
+    }),
+    showing("users/{id}", userTexts, "saved"),
+  ),
 });
 
 function profileInputs(f: Fields) {
@@ -111,6 +106,16 @@ function profileInputs(f: Fields) {
     f.text("appIds", t.apps, { hint: t.appsHint }),
     f.check("isActive", t.active, t.activeHint),
   ];
+}
+
+/** The ids of the roles that were ticked. */
+export const rolesIn = (form: FormData): string[] => form.getAll("roleIds").map(String);
+
+/** Checkboxes for the roles of a tenant that the viewer may see; nothing if there are none. */
+export async function roleInputs(f: Fields, tenant: { id: string; name: string } | null) {
+  const roles = tenant ? await roleChoices(f.v, tenant.id) : [];
+  return tenant && roles.length > 0 &&
+    <RoleChecks f={f} legend={userTexts[f.v.locale].rolesIn(tenant.name)} roles={roles} />;
 }
 
 /** Checkboxes for roles. `name` must differ per tenant if a form has several. */

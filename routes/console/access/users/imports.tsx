@@ -1,15 +1,15 @@
 import { actionButton, buttonLink, FormRefusal } from "../../components/forms.tsx";
 import { Fields, Form } from "../../components/fields.tsx";
 import { listView, timeColumn } from "../../components/list.tsx";
-import { Card, Notice, type Tone } from "../../components/notice.tsx";
-import { type Column, dataTable, LivePart } from "../../components/table.tsx";
+import { Card, Notice } from "../../components/notice.tsx";
+import { type Column, dataTable, LivePart, tableCard } from "../../components/table.tsx";
 import { Badge, bytes, factList, number, Time } from "../../components/values.tsx";
 import { UploadForm } from "../../files/upload.tsx";
 import { done, formPage, sendTo } from "../../shared/actions.ts";
 import { orNull, Refusal } from "../../shared/api.ts";
 import type { Answer } from "../../shared/operations.ts";
 import { type ConsolePage, field, may, mayInFiles, type View, type Visit } from "../../shared/page.ts";
-import { userCrumbs, UserTabs } from "./model.tsx";
+import { usersCrumb, UserTabs } from "./model.tsx";
 import { userTexts } from "./texts.ts";
 import { defineStates } from "../../components/states.tsx";
 import { CATALOGUE, isProblemCode } from "../../../../domain/problems/problem.ts";
@@ -28,19 +28,33 @@ const importStates = defineStates<UserImport["status"]>({
   Completed: ["ok", "Completed", "Concluída"],
   Failed: ["bad", "Failed", "Falhou"],
 });
+type Outcome = "Created" | "Updated" | "Unchanged" | "Failed";
+const outcomes = defineStates<Outcome>({
+  Created: ["ok", "created", "criado"],
+  Updated: ["info", "updated", "atualizado"],
+  Unchanged: ["idle", "unchanged", "sem alteração"],
+  Failed: ["bad", "error", "erro"],
+});
+const dryOutcomes = defineStates<Outcome>({
+  Created: ["ok", "would be created", "seria criado"],
+  Updated: ["info", "would be updated", "seria atualizado"],
+  Unchanged: ["idle", "would not change", "não mudaria"],
+  Failed: ["bad", "error", "erro"],
+});
 const importCrumbs = (v: Visit) => [
-  ...userCrumbs(v),
+  usersCrumb(v),
   { href: "user-imports", label: userTexts[v.locale].imports },
 ];
 
 /** The tenant's imports of users. */
 async function importsPage(v: Visit): Promise<View> {
   const t = userTexts[v.locale];
+  const { Updated, Unchanged, Failed } = outcomes.labels[v.locale];
   return await listView(v, "listUserImports", {
     path: "user-imports",
     icon: "users",
     title: t.imports,
-    crumbs: userCrumbs(v),
+    crumbs: [usersCrumb(v)],
     actions: buttonLink("user-imports/new", t.importUsers, { icon: "plus", tone: "primary" }),
     caption: t.imports,
     empty: [t.noImports, t.noImportsText],
@@ -64,9 +78,9 @@ async function importsPage(v: Visit): Promise<View> {
         cell: (row) => countsOf(v, row),
         csv: ({ created }) => String(created),
         below: [
-          [t.wasUpdatedRow, ({ updated }) => v.collect && String(updated)],
-          [t.wasUnchangedRow, ({ unchanged }) => v.collect && String(unchanged)],
-          [t.rowFailed, ({ failed }) => v.collect && String(failed)],
+          [Updated, ({ updated }) => v.collect && String(updated)],
+          [Unchanged, ({ unchanged }) => v.collect && String(unchanged)],
+          [Failed, ({ failed }) => v.collect && String(failed)],
         ],
       },
       timeColumn(v, t.finished, "finishedAt", { wideOnly: true }),
@@ -240,8 +254,6 @@ export const importPages: ConsolePage[] = [
 type Preview = Answer<"previewUserImport">;
 type Row = Preview["rows"][number];
 
-const TONES: Record<string, Tone> = { Created: "ok", Updated: "info", Unchanged: "idle", Failed: "bad" };
-
 /** The first rows of an import by column, and the rows with errors. */
 function ImportRows({ v, found, preview }: {
   v: Visit;
@@ -252,7 +264,7 @@ function ImportRows({ v, found, preview }: {
   const { columns, rows, failures, isComplete } = preview;
   const outcome: Column<Row> = {
     head: t.result,
-    cell: (row) => row.outcome && <Outcome v={v} outcome={row.outcome} dryRun={found.dryRun} />,
+    cell: ({ outcome }) => outcome && (found.dryRun ? dryOutcomes : outcomes).badge(v, outcome as Outcome),
   };
   const shown: Column<Row>[] = [
     { head: t.row, cell: ({ row }) => number(v, row) },
@@ -264,7 +276,7 @@ function ImportRows({ v, found, preview }: {
       {found.failed > 0 && !isComplete && <p class="muted">{t.waitingForResult}</p>}
       {isComplete && (
         <Card title={t.failedRows}>
-          {dataTable(t.failedRows, failures, <p class="muted">{t.noFailedRows}</p>, [
+          {dataTable(t.failedRows, failures, t.noFailedRows, [
             { head: t.row, cell: ({ row }) => number(v, row) },
             { head: t.email, cell: ({ email }) => email ?? "–" },
             { head: t.error, cell: ({ error }) => errorText(v, error) },
@@ -274,26 +286,9 @@ function ImportRows({ v, found, preview }: {
           )}
         </Card>
       )}
-      {rows.length > 0 && (
-        <Card title={t.firstRows}>
-          {dataTable(t.firstRows, rows, null, shown)}
-        </Card>
-      )}
+      {rows.length > 0 && tableCard(t.firstRows, rows, null, shown)}
     </>
   );
-}
-
-function Outcome({ v, outcome, dryRun }: { v: Visit; outcome: string; dryRun: boolean }) {
-  const t = userTexts[v.locale];
-  const labels: Record<string, string> = dryRun
-    ? { Created: t.wouldCreate, Updated: t.wouldUpdate, Unchanged: t.wouldStay, Failed: t.rowFailed }
-    : {
-      Created: t.wasCreatedRow,
-      Updated: t.wasUpdatedRow,
-      Unchanged: t.wasUnchangedRow,
-      Failed: t.rowFailed,
-    };
-  return <Badge tone={TONES[outcome] ?? "idle"}>{labels[outcome] ?? outcome}</Badge>;
 }
 
 /** The errors of a row in the viewer's language: "email: expected an email address; roles: …". */

@@ -6,9 +6,8 @@ import { action, actionsOf, done, formPage, sendTo } from "../../shared/actions.
 import { Refusal } from "../../shared/api.ts";
 import type { Row } from "../../shared/operations.ts";
 import { type ConsolePage, fieldsIn, may, type View, type Visit } from "../../shared/page.ts";
-import { roleChoices } from "../../shared/access_queries.ts";
-import { RoleChecks } from "./form.tsx";
-import { userCrumbs, UserTabs } from "./model.tsx";
+import { roleInputs, rolesIn } from "./form.tsx";
+import { usersCrumb, UserTabs } from "./model.tsx";
 import { userTexts } from "./texts.ts";
 import { defineStates } from "../../components/states.tsx";
 
@@ -29,7 +28,7 @@ async function invitationsPage(v: Visit): Promise<View> {
     path: "invitations",
     icon: "users",
     title: t.invitations,
-    crumbs: userCrumbs(v),
+    crumbs: [usersCrumb(v)],
     actions: mayInvite && buttonLink("invitations/new", t.invite, { icon: "plus", tone: "primary" }),
     caption: t.invitations,
     empty: [t.noInvitations, t.noInvitationsText],
@@ -102,11 +101,10 @@ const invitePage = formPage({
     const t = userTexts[v.locale];
     const { tenant } = v.viewer;
     if (!tenant) throw new Refusal({ status: 404, detail: "The viewer is in no tenant." });
-    const roles = await roleChoices(v, tenant.id);
     const f = new Fields(v, sent, "inviteUser", { email: v.query.get("email") ?? "" });
     return formView(f, {
       title: t.invite,
-      crumbs: [...userCrumbs(v), { href: "invitations", label: t.invitations }],
+      crumbs: [usersCrumb(v), { href: "invitations", label: t.invitations }],
       submit: t.sendInvitation,
       inputs: [
         f.text("email", t.email, { type: "email", hint: t.inviteHint }),
@@ -114,7 +112,7 @@ const invitePage = formPage({
           {f.text("firstName", t.firstName)}
           {f.text("lastName", t.lastName)}
         </div>,
-        <RoleChecks f={f} legend={t.rolesIn(tenant.name)} roles={roles} />,
+        await roleInputs(f, tenant),
       ],
     });
   },
@@ -122,7 +120,7 @@ const invitePage = formPage({
     "inviteUser",
     (form) => ({
       ...fieldsIn(form, "email", "firstName", "lastName"),
-      roleIds: form.getAll("roleIds").map(String),
+      roleIds: rolesIn(form),
     }),
     (v, { email }) => done("invitations", userTexts[v.locale].invited(email)),
   ),

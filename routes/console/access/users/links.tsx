@@ -4,9 +4,9 @@ import { tenantInput } from "../../components/tenant_input.tsx";
 import { Badge } from "../../components/values.tsx";
 import { done, formPage } from "../../shared/actions.ts";
 import { orNull, Refusal } from "../../shared/api.ts";
-import { field, may, type Visit } from "../../shared/page.ts";
+import { field, type Visit } from "../../shared/page.ts";
 import { managesAllUsers, type RoleChoice, roleChoices, userName } from "../../shared/access_queries.ts";
-import { RoleChecks } from "./form.tsx";
+import { RoleChecks, roleInputs, rolesIn } from "./form.tsx";
 import { userCrumbs, type UserLink } from "./model.tsx";
 import { userTexts } from "./texts.ts";
 import { isUuid } from "../../../../domain/shared/ids.ts";
@@ -102,8 +102,8 @@ export const newLinkPage = formPage({
     const { tenant: meant, input } = await tenantInput(v, asked, { label: t.tenant, required: true });
     const isLinked = user.tenants.some(({ tenantId }) => tenantId === meant?.id);
     const tenant = isLinked ? null : meant;
-    const roles = tenant ? await roleChoices(v, tenant.id) : [];
     const f = new Fields(v, sent, "addUserTenant");
+    const roles = await roleInputs(f, tenant);
     const back = `users/${user.id}`;
     return {
       title: t.addLink,
@@ -120,7 +120,7 @@ export const newLinkPage = formPage({
           {tenant && (
             <Form fields={f} action={`${back}/links/new`} submit={t.addLink} back={back}>
               <input type="hidden" name="tenantId" value={tenant.id} />
-              <RoleChecks f={f} legend={t.rolesIn(tenant.name)} roles={roles} />
+              {roles}
               {f.check("isDefault", t.makeDefault)}
             </Form>
           )}
@@ -131,9 +131,8 @@ export const newLinkPage = formPage({
   async send(v, form) {
     const { params } = v;
     const tenantId = field(form, "tenantId");
-    const roleIds = form.getAll("roleIds").map(String);
     const isDefault = form.get("isDefault") === "true";
-    await v.api.call("addUserTenant", { params, body: { tenantId, roleIds, isDefault } });
+    await v.api.call("addUserTenant", { params, body: { tenantId, roleIds: rolesIn(form), isDefault } });
     const links = await v.api.call("listUserTenantsAnywhere", { params });
     const name = links.find((link) => link.tenantId === tenantId)?.tenantName ?? tenantId;
     return done(`users/${params.id}`, userTexts[v.locale].linkAdded(name));
@@ -149,26 +148,20 @@ export const ownRolesPage = formPage({
     const t = userTexts[v.locale];
     const { tenant } = v.viewer;
     const { value: user, etag } = await v.api.versioned("readUser", { params: v.params });
-    const [links, roles] = await Promise.all([
-      v.api.call("listUserTenants", { params: { userId: user.id } }),
-      roleChoices(v, tenant?.id ?? ""),
-    ]);
+    const links = await v.api.call("listUserTenants", { params: { userId: user.id } });
     const held = links.find(({ tenantId }) => tenantId === tenant?.id)?.roles.map(({ id }) => id) ?? [];
     const f = new Fields(v, sent, "setUserRoles", { roleIds: held, etag });
     return formView(f, {
       title: t.editRoles,
       crumbs: userCrumbs(v, user),
       cardTitle: user.email,
-      inputs: [
-        <RoleChecks f={f} legend={t.rolesIn(tenant?.name ?? "")} roles={roles} />,
-        <p class="hint">{t.linksHint}</p>,
-      ],
+      inputs: [await roleInputs(f, tenant), <p class="hint">{t.linksHint}</p>],
     });
   },
   async send(v, form) {
     await v.api.call("setUserRoles", {
       params: { userId: v.params.id },
-      body: { roleIds: form.getAll("roleIds").map(String) },
+      body: { roleIds: rolesIn(form) },
       ifMatch: field(form, "etag"),
     });
     return done(`users/${v.params.id}`, userTexts[v.locale].rolesSaved);
@@ -186,25 +179,23 @@ export const addExistingUserPage = formPage({
     const t = userTexts[v.locale];
     const { tenant } = v.viewer;
     if (!tenant) throw new Refusal({ status: 404, detail: "The viewer is in no tenant." });
-    const roles = may(v.viewer, "read:roles") ? await roleChoices(v, tenant.id) : [];
     const f = new Fields(v, sent, "inviteUser");
     return formView(f, {
       title: t.addExisting,
-      crumbs: userCrumbs(v),
       submit: t.addExisting,
       inputs: [
         f.text("email", t.email, {
           hint: managesAllUsers(v) ? t.addExistingHint : t.addByInvitation,
           required: true,
         }),
-        <RoleChecks f={f} legend={t.rolesIn(tenant.name)} roles={roles} />,
+        await roleInputs(f, tenant),
       ],
     });
   },
   async send(v, form) {
     const t = userTexts[v.locale];
     const email = field(form, "email");
-    const roleIds = form.getAll("roleIds").map(String);
+    const roleIds = rolesIn(form);
     if (!managesAllUsers(v) && !isUuid(email)) {
       await v.api.call("inviteUser", { body: { email, firstName: "", lastName: "", roleIds } });
       return done("invitations", t.invitedExisting(email));

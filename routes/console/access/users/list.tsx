@@ -12,7 +12,7 @@ import {
 import { orNull, type Page } from "../../shared/api.ts";
 import { counted, defineTexts } from "../../shared/languages.ts";
 import { may, rowActions, type View, type Visit } from "../../shared/page.ts";
-import { type AnyUser, setActive, statusColumn, UserTabs } from "./model.tsx";
+import { type AnyUser, statusColumn, UserTabs } from "./model.tsx";
 import { RoleEffect } from "./role_effect.tsx";
 import { userTexts } from "./texts.ts";
 
@@ -118,6 +118,13 @@ const texts = defineTexts({
   insteadOf: ["Instead of", "Em vez de"],
   allRoles: ["All their roles", "Todos os papéis"],
 });
+
+/** Activates or deactivates a user, through the API route that the viewer may use. */
+const setActive = (v: Visit, id: string, isActive: boolean): Promise<unknown> =>
+  v.api.call(managesAllUsers(v) ? "updateUserAnywhere" : "updateUser", {
+    params: { id },
+    body: { isActive },
+  });
 
 const CHANGE = ["update:users", "manage:all-users"];
 
@@ -225,7 +232,7 @@ function isInTenant({ tenants }: AnyUser, { viewer }: Visit): boolean {
   return tenants?.some(({ tenantId }) => tenantId === viewer.tenant?.id) ?? true;
 }
 
-const ownRoles = async (v: Visit) => namedChoices(await roleChoices(v, v.viewer.tenant?.id ?? ""));
+const ownRoles = async (v: Visit) => namedChoices(await roleChoices(v));
 
 /** Changes the roles of a user in the viewer's tenant. Refused if they change meanwhile. */
 async function changeRoles(

@@ -1,32 +1,27 @@
-import { action, actionsOf, done } from "../../shared/actions.ts";
-import type { OperationId } from "../../shared/operations.ts";
-import type { ConsolePage, Visit } from "../../shared/page.ts";
-import { managesAllUsers } from "../../shared/access_queries.ts";
+import { action, actionsOf, done, sendTo, showing } from "../../shared/actions.ts";
+import type { ConsolePage } from "../../shared/page.ts";
+import { byScope, managesAllUsers } from "../../shared/access_queries.ts";
 import { userPage } from "./detail.tsx";
 import { importPages } from "./imports.tsx";
 import { invitationPages } from "./invitations.tsx";
 import { editUserPage, newUserPage } from "./form.tsx";
 import { addExistingUserPage, linksPage, newLinkPage, ownRolesPage } from "./links.tsx";
 import { userActions, usersPage } from "./list.tsx";
-import { readUser, setActive } from "./model.tsx";
+import { readUser } from "./model.tsx";
 import { userTexts } from "./texts.ts";
 
 const ALL_USERS = "manage:all-users";
 const READ = ["read:users", ALL_USERS];
 const CHANGE = ["update:users", ALL_USERS];
 
-/** The operation for users of all tenants if the viewer manages them, else the one for users of the viewer's tenant. */
-const byScope = <Id extends OperationId>(anywhere: Id, inTenant: Id) => (v: Visit): Id =>
-  managesAllUsers(v) ? anywhere : inTenant;
-
 const activation = (verb: "activate" | "deactivate"): ConsolePage => ({
   path: `users/{id}/${verb}`,
   permissions: CHANGE,
-  async post(v) {
-    await setActive(v, v.params.id ?? "", verb === "activate");
-    const text = userTexts[v.locale][verb === "activate" ? "activated" : "deactivated"];
-    return done(`users/${v.params.id}`, text);
-  },
+  post: sendTo(
+    byScope("updateUserAnywhere", "updateUser"),
+    () => ({ isActive: verb === "activate" }),
+    showing("users/{id}", userTexts, `${verb}d`),
+  ),
 });
 
 export const usersPages: ConsolePage[] = [

@@ -2,7 +2,8 @@ import type { Column } from "../../components/table.tsx";
 import { pageTabs } from "../../components/tabs.tsx";
 import { ActiveBadge, Badge, clockTime } from "../../components/values.tsx";
 import type { Row } from "../../shared/operations.ts";
-import { may, type Visit } from "../../shared/page.ts";
+import { type Crumb, may, type Visit } from "../../shared/page.ts";
+import { crumbsTo } from "../../shared/scope.ts";
 import { hasUserData, managesAllUsers, userName } from "../../shared/access_queries.ts";
 import { delegationTexts, userTexts } from "./texts.ts";
 
@@ -13,9 +14,9 @@ export type AnyUser =
   & Omit<Row<"listUsers">, "roles" | "externalId">
   & Partial<Pick<Row<"listUsers">, "roles" | "externalId"> & Pick<Row<"listAllUsers">, "tenants">>;
 
-/** Reads the user whose id is in the path: of all tenants if the viewer manages all users, else of the viewer's tenant. */
-export const readUser = async (v: Visit): Promise<{ value: AnyUser; etag: string }> =>
-  await v.api.versioned(managesAllUsers(v) ? "readUserAnywhere" : "readUser", { params: v.params });
+/** Reads a user, by default that of the path: of all tenants if the viewer manages all users, else of the viewer's tenant. */
+export const readUser = async (v: Visit, id = v.params.id): Promise<{ value: AnyUser; etag: string }> =>
+  await v.api.versioned(managesAllUsers(v) ? "readUserAnywhere" : "readUser", { params: { id } });
 
 /** Active or inactive, and the end of a sign-in lock. */
 export function statusColumn(v: Visit): Column<AnyUser> {
@@ -35,11 +36,12 @@ export function statusColumn(v: Visit): Column<AnyUser> {
   };
 }
 
-/** The breadcrumb of a user's pages. */
-export const userCrumbs = (v: Visit, user?: AnyUser): { href: string; label: string }[] => [
-  { href: "users", label: userTexts[v.locale].users },
-  ...user ? [{ href: `users/${user.id}`, label: userName(user) }] : [],
-];
+/** The breadcrumb link to the users, for pages whose path has another beginning. */
+export const usersCrumb = ({ locale }: Visit): Crumb => ({ href: "users", label: userTexts[locale].users });
+
+/** The breadcrumb of the pages of a user below the first. */
+export const userCrumbs = (v: Visit, user: AnyUser): Crumb[] =>
+  crumbsTo(v, { href: `users/${user.id}`, label: userName(user) });
 
 /** Links between users, invitations and imports; nothing if the viewer sees only users. */
 export function UserTabs(
@@ -54,10 +56,3 @@ export function UserTabs(
   ];
   return others.some(Boolean) ? pageTabs(t.users, current, [["users", t.users], ...others]) : null;
 }
-
-/** Activates or deactivates a user, through the API route that the viewer may use. */
-export const setActive = (v: Visit, id: string, isActive: boolean): Promise<unknown> =>
-  v.api.call(managesAllUsers(v) ? "updateUserAnywhere" : "updateUser", {
-    params: { id },
-    body: { isActive },
-  });

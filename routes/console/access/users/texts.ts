@@ -245,13 +245,6 @@ export const userTexts = sectionTexts({
     `The first ${shown} of ${all}. The result file has all.`,
     `As primeiras ${shown} de ${all}. O arquivo de resultado tem todas.`,
   ],
-  wouldCreate: ["would be created", "seria criado"],
-  wouldUpdate: ["would be updated", "seria atualizado"],
-  wouldStay: ["would not change", "não mudaria"],
-  wasCreatedRow: ["created", "criado"],
-  wasUpdatedRow: ["updated", "atualizado"],
-  wasUnchangedRow: ["unchanged", "sem alteração"],
-  rowFailed: ["error", "erro"],
   waitingForResult: ["The result is being prepared.", "O resultado está sendo preparado."],
   importedBy: ["Started by", "Iniciada por"],
 });
