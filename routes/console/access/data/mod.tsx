@@ -74,7 +74,13 @@ const tenantDataPage = formPage({
       body: [
         tenant && <ExportCard v={v} at={at} />,
         tenant && tenant.type !== "Platform" &&
-        eraseCard(f, at, tenant.name, t.eraseTenantHint, f.text("name", t.name, { hint: t.nameHint })),
+        eraseCard(
+          f,
+          at,
+          tenant.name,
+          t.eraseTenantHint,
+          f.text("name", t.name, { hint: t.nameHint, autocomplete: "off" }),
+        ),
         <RequestsCard v={v} requests={requests} />,
       ],
     };
