@@ -12,7 +12,7 @@ import {
 import { time } from "../../shared/shapes.ts";
 import type { ClaimedWork } from "./claim_slots.ts";
 import type { RemoteWorkPlatform } from "./platform.ts";
-import { hideInJson, secretHider } from "./reported_secrets.ts";
+import { type Hide, hideInJson, hideReported } from "./reported_secrets.ts";
 import { servedBy, tenantsServed } from "./served.ts";
 
 /** The report of a remote worker about a job that it holds. */
@@ -37,9 +37,7 @@ type HeldRow =
   & Pick<ClaimedWork, "id" | "attempts" | "leaseUntil" | "tenantId" | "jobTypeName">
   & { workerId: string; isCancelled: boolean };
 
-type Hide = (jobId: string, text: string) => string;
-
-const keyOf = ({ jobId, attempt }: Beat) => `${jobId} ${attempt}`;
+const keyOf = ({ jobId, attempt }: Pick<Beat, "jobId" | "attempt">) => `${jobId} ${attempt}`;
 const hasReport = ({ percent, note, log }: Beat) => percent !== null || note !== null || log.length > 0;
 
 /** Renews the leases of jobs that remote workers hold, and stores their progress and log lines. */
@@ -53,9 +51,14 @@ export async function renewWork(
     const own = new Map(held.map((row) => [`${row.id} ${row.attempts}`, row]));
     const reports = beats.filter((beat) => hasReport(beat) && own.has(keyOf(beat)));
     if (reports.length === 0) return held;
-    const hide = await secretHider(tx, reports.flatMap((beat) => own.get(keyOf(beat)) ?? []));
-    await insertLines(tx, reports, hide);
-    await writeProgress(tx, progressOf(reports, hide));
+    const shown = await hideReported(
+      tx,
+      reports.flatMap((beat) => own.get(keyOf(beat)) ?? []),
+      reports,
+      shownReport,
+    );
+    await insertLines(tx, shown);
+    await writeProgress(tx, progressOf(shown));
     return held;
   });
   p.workPolls.workers.heldJobs(held.map(({ workerId }) => workerId));
@@ -89,9 +92,9 @@ async function renewLeases(tx: Tx, caller: Caller, beats: Beat[], leaseSeconds: 
 }
 
 /** Stores log lines after those of earlier heartbeats; the lease update before it has locked the jobs. */
-async function insertLines(tx: Sql, reports: Beat[], hide: Hide): Promise<void> {
+async function insertLines(tx: Sql, reports: ShownReport[]): Promise<void> {
   const lines = reports.flatMap(({ jobId, attempt, log }) =>
-    log.map((line) => ({ jobId, attempt, ...printed(line, (text) => hide(jobId, text)) }))
+    log.map((line) => ({ jobId, attempt, ...line }))
   );
   if (lines.length === 0) return;
   const column = <T>(read: (line: typeof lines[number]) => T): T[] => lines.map(read);
@@ -112,8 +115,16 @@ async function insertLines(tx: Sql, reports: Beat[], hide: Hide): Promise<void> 
     where stored.last + given.position <= ${LINES_KEPT}`;
 }
 
+/** A report as it is stored. */
+const shownReport = ({ note, log, ...beat }: Beat, hide: Hide) => ({
+  ...beat,
+  note: note === null ? null : storableNote(hide(note)),
+  log: log.map((line) => printed(line, hide)),
+});
+type ShownReport = ReturnType<typeof shownReport>;
+
 /** Formats a line as the service's log does, which masks secrets. Its fields may be named like members of a log line. */
-function printed({ level, message, fields }: Beat["log"][number], hide: (text: string) => string) {
+function printed({ level, message, fields }: Beat["log"][number], hide: Hide) {
   const lines: string[] = [];
   createLog("debug", (line) => lines.push(line))[level](message, { fields: fields ?? {} });
   const line = JSON.parse(lines[0] ?? "{}");
@@ -122,13 +133,10 @@ function printed({ level, message, fields }: Beat["log"][number], hide: (text: s
 }
 
 /** The last progress of each attempt. */
-function progressOf(reports: Beat[], hide: Hide): Progress[] {
+function progressOf(reports: ShownReport[]): Progress[] {
   const last = new Map<string, Progress>();
-  for (const beat of reports) {
-    const { jobId, attempt, percent, note } = beat;
-    if (percent === null && note === null) continue;
-    const shown = note === null ? null : storableNote(hide(jobId, note));
-    last.set(keyOf(beat), { jobId, attempt, percent, note: shown });
+  for (const { log: _, ...report } of reports) {
+    if (report.percent !== null || report.note !== null) last.set(keyOf(report), report);
   }
   return [...last.values()];
 }

@@ -6,7 +6,7 @@ import type { SettledJob } from "../job_row.ts";
 import { PermanentJobFailure } from "../job_type.ts";
 import type { JobPlatform } from "../platform.ts";
 import { failed, interrupted, postponed, settleJobs, type Settlement, succeeded } from "../engine/settle.ts";
-import { hideInJson, secretHider } from "./reported_secrets.ts";
+import { type Hide, hideInJson, hideReported } from "./reported_secrets.ts";
 import { type Served, servedBy, tenantsServed } from "./served.ts";
 
 export const WORK_OUTCOMES = ["succeeded", "failed", "hopeless", "postponed", "released"] as const;
@@ -66,13 +66,12 @@ const keyOf = ({ jobId, attempt }: { jobId: string; attempt: number }) => `${job
 /** @returns the keys of the attempts that were held until now */
 async function settleHeld(p: SettlePlatform, served: Served, results: WorkResult[]): Promise<Set<string>> {
   const held = await readHeld(p.sql, served, results);
-  const hide = await secretHider(p.sql, [...held.values()]);
+  const reported = results.filter((result) => held.has(keyOf(result)));
+  const hidden = await hideReported(p.sql, [...held.values()], reported, withoutSecrets);
   const byWorker = Map.groupBy(
-    results.flatMap((result) => {
+    hidden.flatMap((result) => {
       const job = held.get(keyOf(result));
-      return job
-        ? [{ workerId: job.workerId, settlement: settlementOf(job, withoutSecrets(result, hide)) }]
-        : [];
+      return job ? [{ workerId: job.workerId, settlement: settlementOf(job, result) }] : [];
     }),
     ({ workerId }) => workerId,
   );
@@ -103,14 +102,11 @@ async function readHeld(q: Sql, served: Served, results: WorkResult[]): Promise<
   return new Map(rows.map((row) => [keyOf({ jobId: row.id, attempt: row.attempts }), row]));
 }
 
-function withoutSecrets(result: WorkResult, hide: (jobId: string, text: string) => string): WorkResult {
-  const { jobId, output, error } = result;
-  return {
-    ...result,
-    output: output && hideInJson(output, (text) => hide(jobId, text)),
-    error: error && hide(jobId, error),
-  };
-}
+const withoutSecrets = (result: WorkResult, hide: Hide): WorkResult => ({
+  ...result,
+  output: result.output && hideInJson(result.output, hide),
+  error: result.error && hide(result.error),
+});
 
 function settlementOf(job: Held, result: WorkResult): Settlement {
   const { outcome, output, error, retryInSeconds } = result;

@@ -62,6 +62,21 @@ Deno.test("secrets of the arguments are masked in what a worker reports", async 
   for (const masked of [/refused \*\*\*/, /tried \*\*\*/]) assert.match(shown, masked);
 });
 
+Deno.test("texts about jobs whose arguments are too large to be read for one report are hidden whole", async () => {
+  const { claimed, name, id } = await claimOne({ pin: "hush-hush" }, { secretArgs: ["$.pin"] });
+  await tenant.post(JOBS, jobOf(name, { pin: "hush-hush" }));
+  const [later] = await worker.claim([name]); // arguments are read in the order of the jobs' ids
+  assert.ok(later);
+  await sql`update jobs set serialized_args = serialized_args || repeat(' ', 32 * 1024 * 1024) where id = ${id}`;
+  const noteOf = async () => (await lastRun(later.jobId)).progressNote;
+  await worker.beat([...claimed, later], { note: "tried hush-hush" });
+  assert.equal(await noteOf(), "***");
+  await worker.beat([later], { note: "tried hush-hush" });
+  assert.equal(await noteOf(), "tried ***");
+  await worker.settle([...claimed, later], "succeeded", { output: { pin: "hush-hush" } });
+  assert.equal((await lastRun(later.jobId)).output, '"***"');
+});
+
 Deno.test("a masked secret that occurs in numbers, names or times leaves valid JSON; one that is an object is masked", async () => {
   const { claimed, id } = await claimOne(
     { pin: 1234, year: String(new Date().getFullYear()), name: "level", card: { no: "x" } },
