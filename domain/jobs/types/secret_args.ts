@@ -51,7 +51,7 @@ function shownArgs(type: Pick<AnyJobType, "secretArgs"> | undefined, serializedA
 
 /** Comparisons of a character with a secret, for all texts of one answer or report: up to a second of the instance's time. */
 const MAX_COMPARED = 2 ** 28;
-/** What the search for a secret in an empty text takes, as comparisons. */
+/** The cost of the search for a secret in an empty text, in comparisons. */
 const COST_OF_SEARCH = 32;
 
 /**
