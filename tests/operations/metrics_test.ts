@@ -2,7 +2,9 @@ import assert from "node:assert/strict";
 import type { Pool } from "../../infra/postgres/postgres.ts";
 import { inOneInstance } from "../support/in_one_instance.ts";
 import { wholeMetricsPage } from "../support/metrics.ts";
+import { Uploading } from "../routes/files/uploading.ts";
 import { setupFile } from "../support/setup.ts";
+import { until } from "../support/until.ts";
 
 const TOKEN = "a-token-of-the-scraper";
 const t = await setupFile({
@@ -100,9 +102,12 @@ inOneInstance(
     assert.equal(value(before, "steward_files_scanning"), 0);
     const report = await t.systemAdmin.post("/api/v1/reports/generate", { templateId: "users", format: 3 });
     assert.equal(report.status, 201, JSON.stringify(report.body));
-    using _ = t.replace((p) => p.scanner, { status: () => Promise.reject(new Error("no answer")) });
     const { sql } = t.steward.platform;
-    await sql`update files set status = 'Scanning', completed_at = now() - interval '1 minute'`;
+    const unsettled = () => sql`select from files where status in ('Pending', 'Scanning')`;
+    await until(unsettled, ({ count }) => count === 0); // the report's file
+    const id = await new Uploading(t).fileIn("Scanning", { tenantId: null });
+    await sql`update files set completed_at = now() - interval '1 minute' where id = ${id}`;
+    using _ = t.replace((p) => p.scanner, { status: () => Promise.reject(new Error("no answer")) });
     await t.nobody.get("/readyz");
     const text = await wholePage();
     assert.equal(value(text, `steward_check{check="scanner"}`), 0);
