@@ -5,6 +5,7 @@ import { makeSamlKey } from "../../support/saml.ts";
 import { startNameServer } from "../../support/name_server.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
 import { setupShared } from "../../support/setup.ts";
+import { until } from "../../support/until.ts";
 import { withToken } from "./people.ts";
 
 const names = await startNameServer();
@@ -140,10 +141,13 @@ Deno.test("a TXT record verifies a domain, and three daily checks without it fai
   names.records.set(made.dnsName, [made.dnsValue]);
   assert.deepEqual([(await verify()).status, (await verify()).lastError], ["Verified", null]);
   names.records.delete(made.dnsName);
+  const read = async () => (await accepted(admin.get(DOMAINS))).items[0];
   const daily = async () => {
+    const { checkedAt } = await read();
     await sql`update sign_in_domains set next_check_at = now() where id = ${made.id}`;
     await checkDueDomain(platform);
-    return (await accepted(admin.get(DOMAINS))).items[0].status;
+    // The service's own job may have taken the check, and then it may still run.
+    return (await until(read, (domain) => domain.checkedAt !== checkedAt)).status;
   };
   assert.equal((await verify()).status, "Verified");
   for (const expected of ["Verified", "Verified", "Failed"]) assert.equal(await daily(), expected);
