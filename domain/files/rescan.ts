@@ -186,9 +186,9 @@ interface EngineGeneration {
 type RescanOutcome = "Clean" | "Infected" | "Error" | "Gone";
 
 /**
- * Scans an Available file again. If the engine finds a signature, the file becomes Infected, its content is destroyed
- * (after the end of a legal hold) and its owners are notified. Errors and unreadable content leave it Available. The function may run twice at the same
- * time and may be interrupted anywhere, because the state changes by compare-and-set under the row lock.
+ * Scans an Available file again. If the engine finds a signature, the file becomes Infected, its content is destroyed (after
+ * the end of a legal hold) and its owners are notified. Errors and unreadable content leave it Available. The function may
+ * run twice at the same time and may be interrupted anywhere, because the state changes by compare-and-set under the row lock.
  */
 export async function rescanFile(
   p: Platform,
