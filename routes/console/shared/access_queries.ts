@@ -1,4 +1,4 @@
-import type { Query } from "./api.ts";
+import { type Query, Refusal } from "./api.ts";
 import { translateBuiltin } from "./translations.ts";
 import type { OperationId, Row } from "./operations.ts";
 import { may, type Visit } from "./page.ts";
@@ -15,6 +15,12 @@ export const byScope = <Id extends OperationId>(anywhere: Id, inTenant: Id) => (
 
 /** True if the viewer may administer all tenants. */
 export const managesAllTenants = (v: Visit): boolean => may(v.viewer, "manage:all-tenants");
+
+/** The tenant in which the viewer works. @throws Refusal whose page asks to choose one */
+export function chosenTenant({ viewer: { tenant } }: Visit) {
+  if (!tenant) throw new Refusal({ status: 403, code: "FORBIDDEN", detail: "The viewer is in no tenant." });
+  return tenant;
+}
 
 /** True if the service has exports, erasures and imports of users: they need the registry of files. */
 export const hasUserData = (v: Visit): boolean => !v.viewer.unserved?.has("export:users");

@@ -168,6 +168,8 @@ Deno.test("a person with an account is added by email: at once, or by an invitat
   (await add(t.systemAdmin, "nobody-like-this@example.test")).shows("No user has this email.");
   (await add(t.systemAdmin, person.email)).shows("The user was added to this tenant.");
   assert.equal(await links(), 2);
+  const browser = await browse(t, await t.actor({ role: "SystemAdmin", global: true }));
+  (await browser.visit("users/bring-in")).shows("Choose a tenant");
 });
 
 Deno.test("a user's page shows what the user received and uploaded, and the last sign-in", async () => {

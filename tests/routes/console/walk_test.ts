@@ -43,11 +43,11 @@ const OPEN: Record<string, string> = {
   "200 200 403 403 200": `
     notifications notifications/send templates templates/new suppressions users/new users/{id}/edit`,
   "200 200 403 403 403": `
-    files/upload senders user-imports user-imports/{id} users/{id}/roles roles/new roles/{id}/edit
-    roles/{id}/group`,
+    files/upload senders invitations/new user-imports user-imports/new user-imports/{id} users/bring-in
+    users/{id}/roles roles/new roles/{id}/edit roles/{id}/group`,
   "200 200 403 403 404": `
     notifications/{id} templates/{id} templates/{id}/test templates/{id}/versions
-    templates/{id}/versions/{version} invitations/new user-imports/new users/bring-in`,
+    templates/{id}/versions/{version}`,
   "200 403 403 403 200": `
     work-in/{id} first-steps queues/{queue}/pause job-types/{name}/pause workers deploys deploys/{id} workers/database
     report-targets/new users/{id}/links users/{id}/links/new users/{id}/data alert-rules/new

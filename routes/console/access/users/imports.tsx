@@ -6,7 +6,7 @@ import { type Column, dataTable, LivePart, tableCard } from "../../components/ta
 import { Badge, bytes, factList, number, Time } from "../../components/values.tsx";
 import { UploadForm } from "../../files/upload.tsx";
 import { done, formPage, sendTo } from "../../shared/actions.ts";
-import { orNull, Refusal } from "../../shared/api.ts";
+import { orNull } from "../../shared/api.ts";
 import type { Answer } from "../../shared/operations.ts";
 import { type ConsolePage, field, may, mayInFiles, type View, type Visit } from "../../shared/page.ts";
 import { usersCrumb, UserTabs } from "./model.tsx";
@@ -14,7 +14,7 @@ import { userTexts } from "./texts.ts";
 import { defineStates } from "../../components/states.tsx";
 import { CATALOGUE, isProblemCode } from "../../../../domain/problems/problem.ts";
 import { translateValidation } from "../../shared/translations.ts";
-import { userName } from "../../shared/access_queries.ts";
+import { chosenTenant, userName } from "../../shared/access_queries.ts";
 
 type UserImport = Answer<"readUserImport">;
 
@@ -154,7 +154,7 @@ const newImportPage = formPage({
   permissions: MAY_IMPORT,
   async show(v, sent) {
     const t = userTexts[v.locale];
-    if (!v.viewer.tenant) throw new Refusal({ status: 404, detail: "The viewer is in no tenant." });
+    chosenTenant(v);
     const fileId = sent?.form?.get("fileId")?.toString() ?? v.query.get("fileId") ?? "";
     const f = new Fields(v, sent, "startUserImport", { fileId });
     const isChosen = fileId !== "" && !sent?.refusal;

@@ -3,7 +3,7 @@ import { Fields, formView } from "../../components/fields.tsx";
 import { actionsColumn, choice, listView, text, timeColumn } from "../../components/list.tsx";
 import { Time } from "../../components/values.tsx";
 import { action, actionsOf, done, formPage, sendTo } from "../../shared/actions.ts";
-import { Refusal } from "../../shared/api.ts";
+import { chosenTenant } from "../../shared/access_queries.ts";
 import type { Row } from "../../shared/operations.ts";
 import { type ConsolePage, fieldsIn, may, type View, type Visit } from "../../shared/page.ts";
 import { roleInputs, rolesIn } from "./form.tsx";
@@ -99,8 +99,7 @@ const invitePage = formPage({
   permissions: ["create:users"],
   async show(v, sent) {
     const t = userTexts[v.locale];
-    const { tenant } = v.viewer;
-    if (!tenant) throw new Refusal({ status: 404, detail: "The viewer is in no tenant." });
+    const tenant = chosenTenant(v);
     const f = new Fields(v, sent, "inviteUser", { email: v.query.get("email") ?? "" });
     return formView(f, {
       title: t.invite,

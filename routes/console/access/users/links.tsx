@@ -5,7 +5,13 @@ import { Badge } from "../../components/values.tsx";
 import { done, formPage } from "../../shared/actions.ts";
 import { orNull, Refusal } from "../../shared/api.ts";
 import { field, type Visit } from "../../shared/page.ts";
-import { managesAllUsers, type RoleChoice, roleChoices, userName } from "../../shared/access_queries.ts";
+import {
+  chosenTenant,
+  managesAllUsers,
+  type RoleChoice,
+  roleChoices,
+  userName,
+} from "../../shared/access_queries.ts";
 import { RoleChecks, roleInputs, rolesIn } from "./form.tsx";
 import { userCrumbs, type UserLink } from "./model.tsx";
 import { userTexts } from "./texts.ts";
@@ -177,8 +183,7 @@ export const addExistingUserPage = formPage({
   permissions: ["create:users"],
   async show(v, sent) {
     const t = userTexts[v.locale];
-    const { tenant } = v.viewer;
-    if (!tenant) throw new Refusal({ status: 404, detail: "The viewer is in no tenant." });
+    const tenant = chosenTenant(v);
     const f = new Fields(v, sent, "inviteUser");
     return formView(f, {
       title: t.addExisting,
