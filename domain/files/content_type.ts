@@ -190,12 +190,12 @@ const LAST_SECTOR = 0xfffffffa; // larger numbers are special markers, not secto
 const NO_ENTRY = 0xffffffff;
 
 /** The main stream of each legacy Office type; it is a child of the container's root. */
-const OFFICE_STREAMS: Record<string, string> = {
-  WordDocument: "application/msword",
-  Workbook: "application/vnd.ms-excel",
-  Book: "application/vnd.ms-excel",
-  "PowerPoint Document": "application/vnd.ms-powerpoint",
-};
+const OFFICE_STREAMS = new Map([
+  ["WordDocument", "application/msword"],
+  ["Workbook", "application/vnd.ms-excel"],
+  ["Book", "application/vnd.ms-excel"],
+  ["PowerPoint Document", "application/vnd.ms-powerpoint"],
+]);
 
 /**
  * The content type of a Compound File (MS-CFB: `.doc`, `.xls`, `.ppt`, but also installers, mails and encrypted Office
@@ -208,7 +208,7 @@ async function compoundContentType(read: RangeReader): Promise<string> {
   if (shift !== 9 && shift !== 12) return "application/x-cfb";
   const directory = await readDirectory(read, view, 2 ** shift);
   const found = new Set(
-    rootStreams(directory).map((name) => OFFICE_STREAMS[name]).filter((type) => type !== undefined),
+    rootStreams(directory).map((name) => OFFICE_STREAMS.get(name)).filter((type) => type !== undefined),
   );
   const [only] = found;
   return found.size === 1 && only !== undefined ? only : "application/x-cfb";

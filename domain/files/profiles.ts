@@ -147,26 +147,26 @@ export function fileProfiles(
 }
 
 /** Other names that browsers and operating systems use for some types. */
-const ALIASES: Record<string, string> = {
-  "image/jpg": "image/jpeg",
-  "image/pjpeg": "image/jpeg",
-  "image/x-png": "image/png",
-  "image/apng": "image/png",
-  "application/x-pdf": "application/pdf",
-  "application/x-zip": "application/zip",
-  "application/x-zip-compressed": "application/zip",
-  "application/x-gzip": "application/gzip",
-  "application/csv": "text/csv",
-  "text/x-csv": "text/csv",
-  "application/x-csv": "text/csv",
-  "text/comma-separated-values": "text/csv",
-  "text/x-comma-separated-values": "text/csv",
-};
+const ALIASES = new Map([
+  ["image/jpg", "image/jpeg"],
+  ["image/pjpeg", "image/jpeg"],
+  ["image/x-png", "image/png"],
+  ["image/apng", "image/png"],
+  ["application/x-pdf", "application/pdf"],
+  ["application/x-zip", "application/zip"],
+  ["application/x-zip-compressed", "application/zip"],
+  ["application/x-gzip", "application/gzip"],
+  ["application/csv", "text/csv"],
+  ["text/x-csv", "text/csv"],
+  ["application/x-csv", "text/csv"],
+  ["text/comma-separated-values", "text/csv"],
+  ["text/x-comma-separated-values", "text/csv"],
+]);
 
 /** Normalizes a media type: lower case, no parameters such as charset, common aliases replaced. */
 export function normalizeContentType(contentType: string): string {
   const essence = contentType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
-  return ALIASES[essence] ?? essence;
+  return ALIASES.get(essence) ?? essence;
 }
 
 /** True if a reservation with this profile may declare this type. */

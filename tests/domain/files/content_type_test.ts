@@ -26,6 +26,9 @@ function withType(part: string, type: string, gap = ""): Uint8Array {
   const end = `${gap}<Override PartName="${part}" ContentType="application/vnd.${type}"/></Types>`;
   return zip([[name, String(types).replace("</Types>", end)], ...others]);
 }
+/** A package of this main type, with these parts. */
+const ofMainType = (type: string, ...parts: sample.ZipPart[]) =>
+  zip([["[Content_Types].xml", `<x ContentType="${type}.main+xml"/>`], ["_rels/.rels", "x"], ...parts]);
 function withEndInComment(): Uint8Array {
   const end = zip([["evil.js", "x"]]).slice(-22).with(-2, 10);
   return join(docx.with(-2, 31), end, utf8("and on..."));
@@ -134,12 +137,16 @@ const disguised: Content[] = [
   ["a docx whose types go on behind what is read", ZIP, withType("/word/x.bin", "x", " ".repeat(1_100_000))],
   ["a docx with two lists of content types", ZIP, zip([...docxParts, ["[content_types].XML", "x"]])],
   ["a docx whose zip64 locator points elsewhere", unknown, zip64LocatedAt(0n)],
+  ["a docx of a type like a member of every object", ZIP, ofMainType("constructor", ["vbaProject.bin", "x"])],
+  ["a docx of a type with a NUL", ZIP, ofMainType(`${OOXML}x\0y`)],
+  ["a docx of an endless type", ZIP, ofMainType("x".repeat(1000))],
   ["a jar", "application/java-archive", zip([["META-INF/MANIFEST.MF", "Main-Class: A"], ["A.class", "x"]])],
   ["a zip that calls itself odt", ZIP, zip([["mimetype", `${ODF}text`], ["a.exe", "MZ"]])],
   ["a zip cut short", unknown, docx.subarray(0, docx.length - 10)],
   ["a zip whose directory is elsewhere", unknown, join(docx.subarray(0, 300), docx)],
   ["an installer or another compound file", CFB, sample.compoundFile(["SummaryInformation"])],
   ["a mail with a Word document in it", CFB, sample.compoundFile(["__properties"], ["WordDocument"])],
+  ["a compound file with a name like a member of every object", CFB, sample.compoundFile(["constructor"])],
   ["a compound file that is two things", CFB, sample.compoundFile(["WordDocument", "Workbook"])],
   ["a compound file cut short", CFB, sample.compoundFile(["WordDocument"]).subarray(0, 600)],
   ["text with a NUL at its end", unknown, join(utf8("a".repeat(300_000)), Uint8Array.of(0))],
