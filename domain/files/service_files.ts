@@ -15,6 +15,7 @@ import { insertReservations, type NewFile } from "./reservation_writer.ts";
 import { startScanning } from "./scan_job.ts";
 import type { AttachableFile, AttachedFiles, FileReader } from "../notifications/platform.ts";
 import { holds } from "../rights/caller.ts";
+import { newId } from "../shared/ids.ts";
 import { SERVICE_SCOPES } from "./service_scopes.ts";
 
 export { deliveryPath } from "./objects.ts";
@@ -51,8 +52,10 @@ export async function storeServiceFile(
   requireContentType(profile, contentType);
   const stagingKey = newStagingKey();
   const now = p.clock.now();
-  const [fileId = ""] = await transact(p.sql, (tx) =>
+  const fileId = newId();
+  await transact(p.sql, (tx) =>
     insertReservations(tx, [{
+      id: fileId,
       tenantId,
       profile: profile.name,
       fileName,
