@@ -7,7 +7,7 @@ import { stateConflict } from "./file_state.ts";
 import { JOB_REASONS } from "./purge_reasons.ts";
 import { deleteDiscarded, readPartUpload } from "./objects.ts";
 import { askStorage, joinParts, partMistakes, type UploadedPart } from "./parts.ts";
-import { markPurged } from "./purge_file.ts";
+import { purgeFiles } from "./purge_file.ts";
 import { startScanning } from "./scan_job.ts";
 
 /**
@@ -88,14 +88,13 @@ export const uploadExpired = (file: FileRow): Problem =>
 /** Purges a Pending file whose upload has another size. @returns false if the file is not Pending */
 async function discardUpload(p: Platform, file: FileRow): Promise<boolean> {
   const purged = await transact(p.sql, (tx) =>
-    markPurged(p, tx, {
-      fileId: file.id,
+    purgeFiles(p, tx, {
+      which: tx`id = ${file.id} and status = 'Pending'`,
       from: "Pending",
       reason: JOB_REASONS.sizeMismatch,
       rejectionCode: "FILE_SIZE_MISMATCH_UNPROCESSABLE",
-      now: p.clock.now(),
     }));
-  if (!purged) return false;
+  if (purged.length === 0) return false;
   await deleteDiscarded(p, [file.id]);
   return true;
 }

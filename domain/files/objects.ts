@@ -28,8 +28,8 @@ export async function registerObject(q: Sql, o: NewObject): Promise<void> {
  * `writableUntil`, because the object may have been written in between.
  * @param deleteAt when the object is deleted; null: it is kept
  */
-export async function endWrite(tx: Tx, key: string, deleteAt: Date | null): Promise<void> {
-  await tx`update file_objects set writable_until = null, delete_at = ${deleteAt} where key = ${key}`;
+export async function endWrite(q: Sql, key: string, deleteAt: Date | null): Promise<void> {
+  await q`update file_objects set writable_until = null, delete_at = ${deleteAt} where key = ${key}`;
 }
 
 /** The multipart upload started under a key; null if no upload was started. */
@@ -46,21 +46,13 @@ export async function discardObjects(tx: Tx, fileIds: string[], now: Date): Prom
   await tx`delete from file_renditions where file_id = any(${fileIds}::uuid[])`;
 }
 
-/** Marks one object for deletion. */
-export async function discardObject(tx: Tx, key: string, now: Date): Promise<void> {
-  await tx`update file_objects set delete_at = ${now} where key = ${key}`;
-}
-
 type Storage = Pick<Platform, "sql" | "objects" | "clock" | "log">;
 
 /** Deletes the marked objects of these files now. The sweep retries objects that could not be deleted. */
 export async function deleteDiscarded(p: Storage, fileIds: string[], signal?: AbortSignal): Promise<void> {
   const rows = await p.sql<DueObject[]>`select key, writable_until, upload_id from file_objects
     where file_id = any(${fileIds}::uuid[]) and delete_at <= ${p.clock.now()}`;
-  for (const row of rows) {
-    signal?.throwIfAborted();
-    await deleteObject(p, row);
-  }
+  await deleteObjects(p, rows, signal);
 }
 
 /**
@@ -73,10 +65,7 @@ export async function deleteDueObjects(
 ): Promise<number> {
   const due = await p.sql<DueObject[]>`select key, writable_until, upload_id from file_objects
     where delete_at <= ${p.clock.now()} order by delete_at limit ${limit}`;
-  for (const row of due) {
-    signal?.throwIfAborted(); // each deletion may be slow when the store is slow
-    await deleteObject(p, row);
-  }
+  await deleteObjects(p, due, signal);
   return due.length;
 }
 
@@ -86,23 +75,28 @@ interface DueObject {
   uploadId: string | null;
 }
 
-/** Deletes one object. Deleting it twice is harmless, so instances need no lock. */
-async function deleteObject(p: Storage, { key, writableUntil, uploadId }: DueObject): Promise<void> {
-  const now = p.clock.now();
-  try {
-    // Abort first, so that the parts cannot be joined into an object after the deletion.
-    if (uploadId !== null) await p.objects.abortParts(key, uploadId);
-    await p.objects.delete(key);
-  } catch (error) {
-    p.log.warn("an object could not be deleted; the sweep will retry", { error });
-    await p.sql`update file_objects set delete_at = ${new Date(now.getTime() + RETRY_MS)} where key = ${key}`;
-    return;
-  }
-  if (writableUntil !== null && writableUntil > now) {
-    // null: the write has ended in the meantime
-    await p.sql`update file_objects set delete_at = coalesce(writable_until, ${now}) where key = ${key}`;
-  } else {
-    await p.sql`delete from file_objects where key = ${key}`;
+/** Deletes objects one by one. Deleting one twice is harmless, so instances need no lock. */
+async function deleteObjects(p: Storage, rows: DueObject[], signal: AbortSignal | undefined): Promise<void> {
+  for (const { key, writableUntil, uploadId } of rows) {
+    signal?.throwIfAborted(); // each deletion may be slow when the store is slow
+    const now = p.clock.now();
+    try {
+      // Abort first, so that the parts cannot be joined into an object after the deletion.
+      if (uploadId !== null) await p.objects.abortParts(key, uploadId);
+      await p.objects.delete(key);
+    } catch (error) {
+      p.log.warn("an object could not be deleted; the sweep will retry", { error });
+      await p.sql`update file_objects set delete_at = ${new Date(
+        now.getTime() + RETRY_MS,
+      )} where key = ${key}`;
+      continue;
+    }
+    if (writableUntil !== null && writableUntil > now) {
+      // null: the write has ended in the meantime
+      await p.sql`update file_objects set delete_at = coalesce(writable_until, ${now}) where key = ${key}`;
+    } else {
+      await p.sql`delete from file_objects where key = ${key}`;
+    }
   }
 }
 

@@ -112,14 +112,8 @@ export async function releaseReference(
 export const releaseOwnerReferences = (tx: Tx, scope: string, ownerIds: string[]): Promise<void> =>
   releaseReferences(tx, tx`scope = ${scope} and owner_id = any(${ownerIds}::text[])`);
 
-/** Releases all references of a tenant to product files, when the tenant is erased. */
-export const releaseProductReferences = (tx: Tx, tenantId: string): Promise<void> =>
-  releaseReferences(
-    tx,
-    tx`tenant_id = ${tenantId} and file_id in (select id from files where tenant_id is null)`,
-  );
-
-async function releaseReferences(tx: Tx, which: SqlPart): Promise<void> {
+/** Releases the references that an SQL condition on `file_references` selects. */
+export async function releaseReferences(tx: Tx, which: SqlPart): Promise<void> {
   // Lock files before references, and in id order, as all code here does. This prevents deadlocks.
   const files = await tx<{ id: string }[]>`
     select id from files where id in (

@@ -47,7 +47,7 @@ interface NewScanAttempt extends AttemptStart {
   verdict: ScanAttemptVerdict;
   detectedContentType?: string | null;
   signatureName?: string | null;
-  errorMessage?: string;
+  errorMessage?: string | null;
   isUnreadable?: boolean;
 }
 
