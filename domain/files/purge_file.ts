@@ -10,7 +10,7 @@ import {
   fileRecord,
   type FileRow,
   type FileStatus,
-  lockFile,
+  lockVisibleFile,
   requireProductManager,
   requireSystemAdmin,
 } from "./file.ts";
@@ -33,7 +33,7 @@ export async function purgeFile(
 ): Promise<FileRecord> {
   const mayPurgePermanent = await holdsAdminSystemAnywhere(p.rights, caller);
   const tombstone = await transact(p.sql, async (tx) => {
-    const file = await lockFile(tx, fileId);
+    const file = await lockVisibleFile(tx, caller, fileId);
     if (file.tenantId === null) await requireProductManager(tx, caller, "Purging a product file");
     if (file.retentionClass === "Permanent") {
       requireSystemAdmin(mayPurgePermanent, "Purging a Permanent file");

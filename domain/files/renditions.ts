@@ -10,10 +10,11 @@ import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
 import { defineJob, type JobContext } from "../jobs/job_type.ts";
 import { invalid, type Problem, problem } from "../problems/problem.ts";
+import type { Caller } from "../rights/caller.ts";
 import { enumName, orUndefined, time } from "../shared/shapes.ts";
 import { profilesOf, type RenditionSize } from "./profiles.ts";
 import { contentKey, type DownloadUrl } from "./download.ts";
-import { type FileRow, lockFile } from "./file.ts";
+import { type FileRow, lockVisibleFile } from "./file.ts";
 import { endWrite, newFinalKey, registerObject } from "./objects.ts";
 import type { FilePlatform } from "./platform.ts";
 
@@ -59,20 +60,20 @@ export const listRenditions = (q: Sql, fileId: string): Promise<Rendition[]> =>
 /**
  * Makes a picture of an Available image, or of the first page of a PDF, by a job. A repeated call returns the same picture.
  * A failed one stays failed: the content would fail again.
- * @throws VALIDATION_ERROR for a size that the profile does not list, FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE, the
- * errors of `contentKey`
+ * @throws FILE_NOT_FOUND, VALIDATION_ERROR for a size that the profile does not list,
+ * FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE, the errors of `contentKey`
  */
 export async function makeRendition(
   p: FilePlatform,
-  caller: { userId: string; traceId: string },
-  file: FileRow,
+  caller: Caller,
+  fileId: string,
   wanted: z.output<typeof RenditionRequest>,
 ): Promise<Rendition> {
-  contentKey(file);
-  const name = requireListed(p, file, wanted);
-  requirePictured(file);
   return await transact(p.sql, async (tx) => {
-    contentKey(await lockFile(tx, file.id)); // a purge at the same time would leave a picture behind
+    const file = await lockVisibleFile(tx, caller, fileId); // a purge at the same time would leave a picture behind
+    contentKey(file);
+    const name = requireListed(p, file, wanted);
+    requirePictured(file);
     const [row] = await tx<Rendition[]>`
       insert into file_renditions (file_id, name, content_type) values (${file.id}, ${name}, ${`image/${wanted.format}`})
       on conflict (file_id, name) do update set name = excluded.name returning ${columns(tx)}`;
