@@ -80,7 +80,8 @@ export async function requeueStuckScans(
         order by scan_due_at limit ${limit} for update skip locked)
       returning id, tenant_id, created_by`;
     for (const { id, tenantId, createdBy } of stuck) {
-      await enqueueJob(p, tx, scanFileJob, { fileId: id }, { tenantId, createdBy });
+      const uniqueKey = `scan:${id}`; // many scans that only wait are overdue too
+      await enqueueJob(p, tx, scanFileJob, { fileId: id }, { tenantId, createdBy, uniqueKey });
     }
     return stuck.length;
   });

@@ -47,7 +47,7 @@ export async function filePage(v: Visit, sent: FileForms = {}): Promise<View> {
           <Scans v={v} attempts={attempts} />
         </div>
         <ReferencesCard v={v} file={file} references={references} />
-        {(file.status === "Available" || file.status === "Failed") && (
+        {(isKept(file) || file.status === "Infected" && file.legalHold) && (
           <div class="grid-2">
             {mayInFiles(v.viewer, "retain:files") && (
               <RetentionCard v={v} file={file} etag={etag} sent={sent.retention ?? null} isAdmin={isAdmin} />
@@ -61,6 +61,9 @@ export async function filePage(v: Visit, sent: FileForms = {}): Promise<View> {
     ),
   };
 }
+
+/** True if retention decides how long the content is kept. */
+const isKept = ({ status }: File): boolean => status === "Available" || status === "Failed";
 
 function FactsCard({ v, file, names }: { v: Visit; file: File; names: Map<string, string> }) {
   const t = fileTexts[v.locale];
@@ -81,7 +84,7 @@ function FactsCard({ v, file, names }: { v: Visit; file: File; names: Map<string
         [t.createdBy, person(file.createdBy)],
         [t.confirmed, <Time v={v} at={file.completedAt} />],
         [t.available, <Time v={v} at={file.availableAt} />],
-        (file.status === "Available" || file.status === "Failed") && [
+        isKept(file) && [
           holdTexts[v.locale].purgesAt,
           <PurgeTime v={v} file={file} />,
         ],

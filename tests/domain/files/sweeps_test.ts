@@ -113,14 +113,17 @@ Deno.test("a file is collected when its class, date, hold, references and releas
   }
 });
 
-Deno.test("a scan without a heartbeat is queued again, once", async () => {
+Deno.test("a scan without a heartbeat is queued again, once, however long the new job waits", async () => {
   const fresh = await files.fileIn("Scanning", { tenantId });
   const lost = await files.fileIn("Scanning", { tenantId });
   await sql`update files set scan_due_at = now() + interval '9 minutes' where id = ${fresh}`;
-  await sql`update files set scan_due_at = now() - interval '16 minutes' where id = ${lost}`;
+  const overdue = () => sql`update files set scan_due_at = now() - interval '16 minutes' where id = ${lost}`;
+  await overdue();
   const jobs = (id: string) => sql`select tenant_id from jobs where serialized_args like ${`%${id}%`}`;
   assert.equal(await requeueStuckScans(p), 1);
   assert.equal(await requeueStuckScans(p), 0);
+  await overdue();
+  await requeueStuckScans(p);
   assert.equal((await jobs(lost)).length, 1);
   assert.equal((await jobs(lost))[0]?.tenantId, tenantId);
   assert.equal((await jobs(fresh)).length, 0);
