@@ -3,7 +3,9 @@ import { hasZipBehind, type RangeReader, zipContentType } from "./zip_content_ty
 
 const HTML_PAGE = /^(?:<!doctype html|<(?:html|head|body|title|style|script|iframe)(?=[\s>/]))/i;
 const HTML_FRAGMENT = /^<(?:[a-z][\w-]*|!--)/i;
+/** Markup that a browser or a PHP server would run. A genuine image has none: an image that contains it is probably a polyglot. */
 const ACTIVE_MARKUP = /<(?:script|iframe)[\s>/]|<html[\s>]|<!doctype\s+html|<\?php\s/i;
+const LONGEST_PATTERN = 32;
 const SKIPPED = /^(?:\s+|<!--[\s\S]*?-->|<\?xml(?:\s[\s\S]*?)?\?>)/i;
 const DOCTYPE = /^<!doctype\s+([\w:.-]+)[^[>]*(?:\[[\s\S]*?\]\s*)?>/i;
 
@@ -22,29 +24,6 @@ function markupType(opening: string): string | null {
   if (HTML_PAGE.test(rest)) return "text/html";
   if (xml) return "application/xml";
   return HTML_FRAGMENT.test(opening.trimStart()) && ACTIVE_MARKUP.test(opening) ? "text/html" : null;
-}
-
-const LONGEST_PATTERN = 32;
-
-/**
- * Searches binary content, chunk by chunk, for markup that a browser or a PHP server would run. A genuine image has no
- * use for such markup; an image that contains it is probably a polyglot.
- */
-class ActiveMarkupProbe {
-  #found = false;
-  #tail = "";
-  readonly #decoder = new TextDecoder("latin1");
-
-  get found(): boolean {
-    return this.#found;
-  }
-
-  feed(bytes: Uint8Array): void {
-    if (this.#found) return;
-    const text = this.#tail + this.#decoder.decode(bytes);
-    this.#found = ACTIVE_MARKUP.test(text);
-    this.#tail = text.slice(-LONGEST_PATTERN);
-  }
 }
 
 /** The type of content that is of no known type, or of two types at once (a polyglot). */
@@ -76,8 +55,10 @@ const TEXT_FORMATS: [type: string, beginning: string][] = [
 export class ContentProbe {
   #head = new Uint8Array(0);
   #sizeBytes = 0;
+  #hasActiveMarkup = false;
+  /** The end of the text that was searched for active markup. */
+  #tail = "";
   readonly #text: TextProbe;
-  readonly #markup = new ActiveMarkupProbe();
 
   /** @param declaredContentType only its charset is used, for text that is not Unicode */
   constructor(declaredContentType?: string) {
@@ -93,7 +74,7 @@ export class ContentProbe {
   }
 
   get hasActiveMarkup(): boolean {
-    return this.#markup.found;
+    return this.#hasActiveMarkup;
   }
 
   /** Processes the next chunk. Does not keep or change it. */
@@ -106,7 +87,10 @@ export class ContentProbe {
       this.#head = head;
     }
     this.#text.feed(chunk);
-    if (mayBeImage(this.#head)) this.#markup.feed(chunk);
+    if (this.#hasActiveMarkup || !mayBeImage(this.#head)) return;
+    const text = this.#tail + latin1(chunk);
+    this.#hasActiveMarkup = ACTIVE_MARKUP.test(text);
+    this.#tail = text.slice(-LONGEST_PATTERN);
   }
 
   /** The text found, after all content was fed; null if the content is not text. */

@@ -23,7 +23,7 @@ export async function giveDownloadUrl(
   file: FileRow,
   purpose: DownloadPurpose,
 ): Promise<DownloadUrl> {
-  const signed = signDownload(p, file, DOWNLOAD_SECONDS);
+  const signed = signDownload(p, file);
   await p.auditWriter.record(p.sql, actor, {
     action: "file.download-url",
     targetType: "file",
@@ -34,17 +34,12 @@ export async function giveDownloadUrl(
 }
 
 /** Signs a download URL of the scanned copy. Staging objects can never be downloaded. */
-export function signDownload(
-  p: Pick<Platform, "objects" | "clock">,
-  file: FileRow,
-  expiresInSeconds = DOWNLOAD_SECONDS,
-): DownloadUrl {
-  return p.objects.signDownload(contentKey(file), {
+export const signDownload = (p: Pick<Platform, "objects" | "clock">, file: FileRow): DownloadUrl =>
+  p.objects.signDownload(contentKey(file), {
     fileName: file.fileName,
-    expiresInSeconds,
+    expiresInSeconds: DOWNLOAD_SECONDS,
     now: p.clock.now(),
   });
-}
 
 /** The object key of an Available file. @throws as `stateConflict` for a file in another state */
 export function contentKey(file: FileRow): string {

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import {
   copyFileTo,
-  deliveryPath,
   openFileContent,
   readFileState,
   signFileDownload,
   signTenantDownload,
   storeServiceFile,
 } from "../../../domain/files/service_files.ts";
+import { deliveryPath } from "../../../domain/files/objects.ts";
 import { expireReservations } from "../../../domain/files/sweeps.ts";
 import { ALL, Uploading } from "../../routes/files/uploading.ts";
 import { eicar, streamOf } from "../../support/content.ts";
