@@ -6,7 +6,7 @@ import { type FileRow, readVisibleFile } from "./file.ts";
 import { stateConflict } from "./file_state.ts";
 import { JOB_REASONS } from "./purge_reasons.ts";
 import { deleteDiscarded, readPartUpload } from "./objects.ts";
-import { askStorage, joinParts, partMistakes, type UploadedPart } from "./parts.ts";
+import { askStorage, describeMismatch, partMistakes, type UploadedPart } from "./parts.ts";
 import { purgeFiles } from "./purge_file.ts";
 import { startScanning } from "./scan_job.ts";
 
@@ -69,7 +69,10 @@ async function joinUploaded(
   if (mistakes) throw invalid(mistakes);
   if (isExpired(p, file)) throw uploadExpired(file);
   const etags = parts.toSorted((a, b) => a.partNumber - b.partNumber).map(({ etag }) => etag);
-  await joinParts(p, file.stagingKey, { uploadId: upload.uploadId, etags });
+  const join = { uploadId: upload.uploadId, etags };
+  // Other outcomes do not matter: another request, or this one before an interruption, may have joined the parts.
+  const outcome = await askStorage(p.objects.joinParts(file.stagingKey, join));
+  if (outcome === "mismatch") throw await describeMismatch(p, file.stagingKey, join);
   return true;
 }
 

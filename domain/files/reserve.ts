@@ -17,7 +17,7 @@ import {
 } from "./parts.ts";
 import type { FilePlatform } from "./platform.ts";
 import { isVisible, time, withDefault } from "../shared/shapes.ts";
-import { requireCallersProfile, requireContentType, requireSize } from "./profile_checks.ts";
+import { requireCallersProfile, requireContentType, requireSize } from "./profiles.ts";
 import { isTransaction, type Sql, transact } from "../../infra/postgres/postgres.ts";
 import type { Platform } from "../shared/platform.ts";
 import { requireConfirmed, uploadExpired } from "./complete.ts";

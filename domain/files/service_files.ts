@@ -7,8 +7,14 @@ import { type FileRecord, fileRecord, type FileRow } from "./file.ts";
 import { stateConflict } from "./file_state.ts";
 import { deliveryKey, deliveryPath, newStagingKey } from "./objects.ts";
 import type { FilePlatform } from "./platform.ts";
-import { requireContentType, requireServiceProfile, requireSize } from "./profile_checks.ts";
-import { EXPORT_CONTENT_TYPE, EXPORT_PROFILE, type FileProfile } from "./profiles.ts";
+import {
+  EXPORT_CONTENT_TYPE,
+  EXPORT_PROFILE,
+  type FileProfile,
+  requireContentType,
+  requireServiceProfile,
+  requireSize,
+} from "./profiles.ts";
 import { holdFile, releaseOwnerReferences } from "./references.ts";
 import { insertReservations, type NewFile } from "./reservation_writer.ts";
 import { startScanning } from "./scan_job.ts";
