@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { ObjectStoreUnavailable } from "../../infra/objectstore/errors.ts";
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 import type { Batch } from "../jobs/maintenance.ts";
 import { invalid } from "../problems/problem.ts";
@@ -57,7 +58,7 @@ export async function deleteDiscarded(p: Storage, fileIds: string[], signal?: Ab
 
 /**
  * Tries to delete one batch of the objects that are due for deletion. What cannot be deleted is due again later.
- * @returns how many were due
+ * @returns how many it tried
  */
 export async function deleteDueObjects(
   p: Storage,
@@ -65,8 +66,7 @@ export async function deleteDueObjects(
 ): Promise<number> {
   const due = await p.sql<DueObject[]>`select key, writable_until, upload_id from file_objects
     where delete_at <= ${p.clock.now()} order by delete_at limit ${limit}`;
-  await deleteObjects(p, due, signal);
-  return due.length;
+  return await deleteObjects(p, due, signal);
 }
 
 interface DueObject {
@@ -75,9 +75,16 @@ interface DueObject {
   uploadId: string | null;
 }
 
-/** Deletes objects one by one. Deleting one twice is harmless, so instances need no lock. */
-async function deleteObjects(p: Storage, rows: DueObject[], signal: AbortSignal | undefined): Promise<void> {
-  for (const { key, writableUntil, uploadId } of rows) {
+/**
+ * Deletes objects one by one, until the store does not answer. Deleting one twice is harmless, so instances need no lock.
+ * @returns how many it tried
+ */
+async function deleteObjects(
+  p: Storage,
+  rows: DueObject[],
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  for (const [i, { key, writableUntil, uploadId }] of rows.entries()) {
     signal?.throwIfAborted(); // each deletion may be slow when the store is slow
     const now = p.clock.now();
     try {
@@ -86,9 +93,9 @@ async function deleteObjects(p: Storage, rows: DueObject[], signal: AbortSignal 
       await p.objects.delete(key);
     } catch (error) {
       p.log.warn("an object could not be deleted; the sweep will retry", { error });
-      await p.sql`update file_objects set delete_at = ${new Date(
-        now.getTime() + RETRY_MS,
-      )} where key = ${key}`;
+      const retryAt = new Date(now.getTime() + RETRY_MS);
+      await p.sql`update file_objects set delete_at = ${retryAt} where key = ${key}`;
+      if (error instanceof ObjectStoreUnavailable) return i + 1;
       continue;
     }
     if (writableUntil !== null && writableUntil > now) {
@@ -98,6 +105,7 @@ async function deleteObjects(p: Storage, rows: DueObject[], signal: AbortSignal 
       await p.sql`delete from file_objects where key = ${key}`;
     }
   }
+  return rows.length;
 }
 
 /**

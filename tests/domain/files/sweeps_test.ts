@@ -10,6 +10,7 @@ import { ALL, aPdf, Uploading } from "../../routes/files/uploading.ts";
 import { has, pluck } from "../../support/answers.ts";
 import { jobContext } from "../../support/job_context.ts";
 import { setupFile } from "../../support/setup.ts";
+import { ObjectStoreUnavailable } from "../../../infra/objectstore/objectstore.ts";
 import { scanFile } from "../../../domain/files/scan.ts";
 
 const t = await setupFile({ JOB_CONCURRENCY: "0" });
@@ -154,6 +155,26 @@ Deno.test("an object that the store does not delete is tried again later", async
   assert.ok(await objects.head(key), "not at once");
   await deleteDueObjects(later(22 * 60_000));
   assert.equal(await objects.head(key), null);
+});
+
+Deno.test("a sweep asks a store that does not answer only once", async () => {
+  const reserved = [await files.reserveAndPut(actor, aPdf), await files.reserveAndPut(actor, aPdf)];
+  const soon = later(16 * 60_000);
+  let asked = 0;
+  const noAnswer = () => {
+    asked++;
+    return Promise.reject(new ObjectStoreUnavailable("no answer"));
+  };
+  const away = { ...soon, objects: { ...objects, delete: noAnswer } };
+  for (const sweep of [expireReservations, deleteDueObjects]) {
+    asked = 0;
+    await sweep(away);
+    assert.equal(asked, 1);
+  }
+  await deleteDueObjects(later(22 * 60_000));
+  for (const { fileId } of reserved) {
+    for (const key of await keysOf(fileId)) assert.equal(await objects.head(key), null);
+  }
 });
 
 Deno.test("a sweep that is out of time sends no more requests to a store that does not answer", async () => {
