@@ -204,6 +204,20 @@ async function compoundContentType(read: RangeReader): Promise<string> {
  */
 async function readDirectory(read: RangeReader, header: DataView, sectorSize: number): Promise<Uint8Array> {
   const sectorAt = (number: number) => read((number + 1) * sectorSize, (number + 2) * sectorSize);
+  const perSector = sectorSize / 4;
+  const lists: DataView[] = [];
+  /** The sector of the table with this index: the header lists the first 109, a chain of sectors the others. */
+  const tableSector = async (index: number): Promise<number> => {
+    if (index < 109) return header.getUint32(76 + 4 * index, true);
+    const [list, place] = [Math.floor((index - 109) / (perSector - 1)), (index - 109) % (perSector - 1)];
+    while (lists.length <= list) {
+      const next = lists.at(-1)?.getUint32(sectorSize - 4, true) ?? header.getUint32(68, true);
+      const bytes = await sectorAt(next);
+      if (bytes.length < sectorSize) return NO_ENTRY;
+      lists.push(viewOf(bytes));
+    }
+    return lists[list]?.getUint32(4 * place, true) ?? NO_ENTRY;
+  };
   const sectors: Uint8Array[] = [];
   let table: { index: number; view: DataView } | undefined;
   let sector = header.getUint32(48, true);
@@ -211,12 +225,9 @@ async function readDirectory(read: RangeReader, header: DataView, sectorSize: nu
     const bytes = await sectorAt(sector);
     if (bytes.length < sectorSize) break;
     sectors.push(bytes);
-    const index = Math.floor(sector / (sectorSize / 4));
-    if (index > 108) break; // the header lists 109 table sectors
-    if (table?.index !== index) {
-      table = { index, view: viewOf(await sectorAt(header.getUint32(76 + 4 * index, true))) };
-    }
-    const offset = 4 * (sector % (sectorSize / 4));
+    const index = Math.floor(sector / perSector);
+    if (table?.index !== index) table = { index, view: viewOf(await sectorAt(await tableSector(index))) };
+    const offset = 4 * (sector % perSector);
     if (offset + 4 > table.view.byteLength) break;
     sector = table.view.getUint32(offset, true);
   }

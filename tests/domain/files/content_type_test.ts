@@ -40,6 +40,22 @@ function zip64LocatedAt(offset: bigint): Uint8Array {
   return content;
 }
 
+/** A compound file of more than 7 MB whose directory begins in this sector; further lists name the sectors of its table. */
+function withDirectoryAt(sector: number): Uint8Array {
+  const small = sample.compoundFile(["1Table", "a", "b", "c", "d", "WordDocument"]);
+  const large = new Uint8Array((sector + 3) * 512);
+  large.set(small.subarray(0, 512));
+  large.set(small.subarray(1024), (sector + 1) * 512);
+  const view = new DataView(large.buffer);
+  view.setUint32(48, sector, true);
+  view.setUint32(68, 0, true); // the first list is in sector 0, the next one in sector 1
+  view.setUint32(512 + 508, 1, true);
+  const [table, list] = [Math.floor(sector / 128) - 109, 127];
+  view.setUint32(512 * (1 + Math.floor(table / list)) + 4 * (table % list), 2, true);
+  view.setUint32(512 * 3 + 4 * (sector % 128), sector + 1, true);
+  return large;
+}
+
 /** The type detected for this content, fed in chunks of the given size. */
 async function detect(content: Uint8Array, declared?: string, chunkBytes = 10_000): Promise<string> {
   const probe = new ContentProbe(declared);
@@ -69,6 +85,8 @@ const genuine: Content[] = [
   ["a doc", "application/msword", sample.compoundFile(["1Table", "WordDocument", "\x05SummaryInformation"])],
   ["an xls", "application/vnd.ms-excel", sample.compoundFile(["Workbook"])],
   ["an old xls", "application/vnd.ms-excel", sample.compoundFile(["Book"])],
+  ["a large doc", "application/msword", withDirectoryAt(14_000)],
+  ["a larger doc", "application/msword", withDirectoryAt(14_000 + 127 * 128)],
   ["a ppt", "application/vnd.ms-powerpoint", sample.compoundFile(["a", "b", "PowerPoint Document"])],
   ["a png", "image/png", sample.png()],
   ["an animated png", "image/png", sample.png(["acTL", new Uint8Array(8)])],
