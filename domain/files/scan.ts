@@ -36,15 +36,19 @@ const ATTEMPTS_WHEN_UNAVAILABLE = 14;
  * @throws PostponeJob if the engine or storage gave no answer; the file stays Scanning
  */
 export async function scanFile(p: Platform, fileId: string, signal: AbortSignal): Promise<FileStatus> {
-  const file = await beginAttempt(p, fileId);
-  if (!file) return await statusOf(p, fileId);
   const startedAt = p.clock.now();
+  // Until the attempt's time limit, the sweep does not queue the file again.
+  const dueAt = new Date(startedAt.getTime() + SCAN_TIMEOUT_MS);
+  const [file] = await p.sql<FileRow[]>`
+    update files set scan_due_at = ${dueAt} where id = ${fileId} and status = 'Scanning' returning *`;
+  if (!file) return await statusOf(p, fileId);
   let engine: ScannerStatus | null = null;
   try {
     engine = await p.scanner.status();
     const finalKey = await ensureFinalCopy(p, file);
     if (finalKey !== null) {
-      const profile = profileOf(p, file);
+      const profile = profilesOf(p.config).get(file.profile);
+      if (!profile) throw new Error(`the configuration no longer has the profile ${file.profile}`);
       const scan = await scanContent(p, { ...file, finalKey, isOwn: profile.serviceOnly }, signal);
       const allowed = typeAllowed(profile, file.declaredContentType, scan.detectedContentType ?? "");
       await settleScan(p, file, { ...scan, isTypeAllowed: allowed }, { startedAt, engine });
@@ -60,24 +64,10 @@ export async function scanFile(p: Platform, fileId: string, signal: AbortSignal)
   return await statusOf(p, fileId);
 }
 
-/** Moves `scan_due_at` to the attempt's time limit, so that the sweep does not requeue the file before. */
-async function beginAttempt(p: Platform, fileId: string): Promise<FileRow | null> {
-  const dueAt = new Date(p.clock.now().getTime() + SCAN_TIMEOUT_MS);
-  const [file] = await p.sql<FileRow[]>`
-    update files set scan_due_at = ${dueAt} where id = ${fileId} and status = 'Scanning' returning *`;
-  return file ?? null;
-}
-
 export async function statusOf(p: Pick<Platform, "sql">, fileId: string): Promise<FileStatus> {
   const [row] = await p.sql<{ status: FileStatus }[]>`select status from files where id = ${fileId}`;
   if (!row) throw new Error(`file ${fileId} does not exist`);
   return row.status;
-}
-
-function profileOf(p: Platform, file: FileRow) {
-  const profile = profilesOf(p.config).get(file.profile);
-  if (!profile) throw new Error(`the configuration no longer has the profile ${file.profile}`);
-  return profile;
 }
 
 /** A failed attempt. Callers see `message`. Addresses of engine and storage are only in the log. */

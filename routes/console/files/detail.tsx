@@ -214,29 +214,26 @@ function RetentionCard({ v, file, etag, sent, isAdmin }: CardProps & { etag: str
   const h = holdTexts[v.locale];
   const keptUntil = file.retainUntil ? localOf(v, file.retainUntil) : "";
   const f = new Fields(v, sent, "changeRetention", { ...file, retainUntil: keptUntil });
-  if (file.tenantId === null && !isAdmin) {
-    return (
-      <Card title={t.retention} id="retention">
-        <Notice tone="info">{h.retainProduct}</Notice>
-      </Card>
-    );
-  }
   return (
     <Card title={t.retention} id="retention">
-      <Form fields={f} action={`files/${file.id}/retention`}>
-        <input type="hidden" name="version" value={etag} />
-        <input type="hidden" name="keptUntil" value={keptUntil} />
-        <div class="pair">
-          {f.select("retentionClass", t.retentionClass, labelled(RETENTION_CLASSES, r), {
-            hint: RETENTION_CLASSES.map((value) => `${r[value]}: ${r[`${value}Text`]}.`).join(" "),
-          })}
-          {f.text("retainUntil", t.retainUntil, { type: "datetime-local", hint: t.retainHint })}
-        </div>
-        {file.legalHold && !isAdmin
-          ? <input type="hidden" name="legalHold" value="true" />
-          : f.check("legalHold", t.legalHold, isAdmin ? h.setHint : `${h.setHint} ${h.setWarning}`)}
-        {f.text("reason", t.reason, { hint: t.reasonHint })}
-      </Form>
+      {file.tenantId === null && !isAdmin
+        ? <Notice tone="info">{h.retainProduct}</Notice>
+        : (
+          <Form fields={f} action={`files/${file.id}/retention`}>
+            <input type="hidden" name="version" value={etag} />
+            <input type="hidden" name="keptUntil" value={keptUntil} />
+            <div class="pair">
+              {f.select("retentionClass", t.retentionClass, labelled(RETENTION_CLASSES, r), {
+                hint: RETENTION_CLASSES.map((value) => `${r[value]}: ${r[`${value}Text`]}.`).join(" "),
+              })}
+              {f.text("retainUntil", t.retainUntil, { type: "datetime-local", hint: t.retainHint })}
+            </div>
+            {file.legalHold && !isAdmin
+              ? <input type="hidden" name="legalHold" value="true" />
+              : f.check("legalHold", t.legalHold, isAdmin ? h.setHint : `${h.setHint} ${h.setWarning}`)}
+            {f.text("reason", t.reason, { hint: t.reasonHint })}
+          </Form>
+        )}
     </Card>
   );
 }
@@ -287,33 +284,26 @@ function PurgeCard({ v, file, sent, isAdmin }: CardProps) {
   const t = fileTexts[v.locale];
   const f = new Fields(v, sent, "purgeFile");
   const prevented = sent === null && purgePrevented(v, file, isAdmin);
-  if (prevented) {
-    return (
-      <Card title={t.purge} id="purge">
-        <Notice tone="info">{prevented}</Notice>
-      </Card>
-    );
-  }
+  const place = file.tenantId ? placeOf(v, v.viewer.tenant?.name) : reachOf({ ...v, scope: null });
   return (
     <Card title={t.purge} id="purge">
-      <Form
-        fields={f}
-        action={`files/${file.id}/purge`}
-        intro={t.purgeText}
-        confirm={t.purgeConfirm(
-          file.fileName,
-          file.tenantId ? placeOf(v, v.viewer.tenant?.name) : reachOf({ ...v, scope: null }),
-        )}
-        buttons={<button type="submit" class="button danger">{t.purge}</button>}
-      >
-        {/* its id must differ from the retention form's reason */}
-        {f.text("purgeReason", t.reason, {
-          maxlength: 1000,
-          required: true,
-          hint: t.purgeReasonHint,
-          errors: f.errorsOf("reason"),
-        })}
-      </Form>
+      {prevented ? <Notice tone="info">{prevented}</Notice> : (
+        <Form
+          fields={f}
+          action={`files/${file.id}/purge`}
+          intro={t.purgeText}
+          confirm={t.purgeConfirm(file.fileName, place)}
+          buttons={<button type="submit" class="button danger">{t.purge}</button>}
+        >
+          {/* its id must differ from the retention form's reason */}
+          {f.text("purgeReason", t.reason, {
+            maxlength: 1000,
+            required: true,
+            hint: t.purgeReasonHint,
+            errors: f.errorsOf("reason"),
+          })}
+        </Form>
+      )}
     </Card>
   );
 }
