@@ -28,7 +28,8 @@ export async function completeFile(
   const file = await readVisibleFile(p.sql, caller, fileId);
   if (file.status !== "Pending") return requireConfirmed(file);
   const byParts = await joinUploaded(p, file, readParts);
-  const staged = await askStorage(p.objects.head(file.stagingKey));
+  // A file that the service itself is writing has no size yet.
+  const staged = file.sizeBytes > 0 ? await askStorage(p.objects.head(file.stagingKey)) : null;
   if (staged && isExpired(p, file)) throw uploadExpired(file);
   if (staged?.sizeBytes === file.sizeBytes) {
     const scanning = await transact(
