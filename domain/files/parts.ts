@@ -70,10 +70,9 @@ export function signParts(
     partNumbers: readonly number[];
     sha256?: ReadonlyMap<number, string>;
     expiresInSeconds: number;
-    now: Date;
   },
 ): PartReservation[] {
-  const { uploadId, expiresInSeconds, now } = o;
+  const { uploadId, expiresInSeconds } = o;
   return o.partNumbers.map((partNumber) => {
     const sizeBytes = partSize(o.plan, o.sizeBytes, partNumber);
     const sha256 = o.sha256?.get(partNumber);
@@ -83,7 +82,6 @@ export function signParts(
       sizeBytes,
       ...sha256 === undefined ? {} : { sha256 },
       expiresInSeconds,
-      now,
     });
     return { partNumber, sizeBytes, uploadUrl: signed.url, requiredHeaders: signed.requiredHeaders };
   });

@@ -124,7 +124,7 @@ function requirePictured({ detectedContentType: type }: FileRow): void {
  * @throws FILE_RENDITION_NOT_FOUND, FILE_RENDITION_NOT_READY_CONFLICT, the errors of `contentKey`
  */
 export async function giveRenditionUrl(
-  p: Pick<FilePlatform, "sql" | "objects" | "clock">,
+  p: Pick<FilePlatform, "sql" | "objects">,
   file: FileRow,
   name: string,
 ): Promise<DownloadUrl> {
@@ -139,11 +139,7 @@ export async function giveRenditionUrl(
     const why = reason === null ? "" : `: ${reason}`;
     throw problem("FILE_RENDITION_NOT_READY_CONFLICT", `The picture "${name}" is ${status}${why}.`);
   }
-  return p.objects.signInline(objectKey, {
-    contentType,
-    expiresInSeconds: ADDRESS_SECONDS,
-    now: p.clock.now(),
-  });
+  return p.objects.signInline(objectKey, { contentType, expiresInSeconds: ADDRESS_SECONDS });
 }
 
 /** Makes one picture. Outages of the store postpone it; content that cannot be decoded fails it, with its reason. */

@@ -90,7 +90,7 @@ export async function reserveFile(
     : plan
     ? secondsForParts(sizeBytes)
     : UPLOAD_SECONDS;
-  const signed = p.objects.signUpload(key, { contentType, sizeBytes, expiresInSeconds, now });
+  const signed = p.objects.signUpload(key, { contentType, sizeBytes, expiresInSeconds });
   const uploadId = plan &&
     (earlier?.uploadId ?? await askStorage(p.objects.startParts(key, { contentType })));
   // On a repeat whose first reservation has ended, the id is taken, so the new file gets another id.
@@ -116,7 +116,7 @@ export async function reserveFile(
   const reservation = { ...urls, requiredHeaders: signed.requiredHeaders };
   if (!plan || !uploadId) return reservation;
   const partNumbers = numbersTo(plan.count);
-  const o = { uploadId, plan, sizeBytes, partNumbers, expiresInSeconds, now };
+  const o = { uploadId, plan, sizeBytes, partNumbers, expiresInSeconds };
   return { ...reservation, parts: signParts(p, key, o) };
 }
 
@@ -231,7 +231,7 @@ export async function resumeUpload(
   const sha256 = new Map(checksums.map((part) => [part.partNumber, part.sha256]));
   const done = new Set(received.map(({ partNumber }) => partNumber));
   const partNumbers = numbersTo(partCount).filter((n) => !done.has(n));
-  const parts = signParts(p, key, { uploadId, plan, sizeBytes, partNumbers, sha256, expiresInSeconds, now });
+  const parts = signParts(p, key, { uploadId, plan, sizeBytes, partNumbers, sha256, expiresInSeconds });
   return { fileId, uploadExpiresAt: until, received, parts };
 }
 

@@ -136,7 +136,7 @@ export async function openOwnContent(
  * @throws FILE_NOT_FOUND, FILE_NOT_AVAILABLE_CONFLICT, FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT
  */
 export async function signFileDownload(
-  p: Pick<FilePlatform, "sql" | "objects" | "clock">,
+  p: Pick<FilePlatform, "sql" | "objects">,
   fileId: string,
 ): Promise<DownloadUrl> {
   return signDownload(p, await readFile(p.sql, fileId));
@@ -144,7 +144,7 @@ export async function signFileDownload(
 
 /** Signs a download URL of an Available file for five minutes, and writes an audit row. Throws as `signFileDownload`. */
 export async function giveServiceDownload(
-  p: Pick<FilePlatform, "sql" | "objects" | "clock" | "auditWriter">,
+  p: Pick<FilePlatform, "sql" | "objects" | "auditWriter">,
   actor: Actor,
   fileId: string,
 ): Promise<DownloadUrl> {
@@ -157,7 +157,7 @@ export async function giveServiceDownload(
  * FILE_PURGED_CONFLICT
  */
 export async function signTenantDownload(
-  p: Pick<FilePlatform, "config" | "sql" | "objects" | "clock">,
+  p: Pick<FilePlatform, "config" | "sql" | "objects">,
   tenantId: string,
   fileId: string,
 ): Promise<DownloadUrl> {
