@@ -31,9 +31,9 @@ export async function filePage(v: Visit, sent: FileForms = {}): Promise<View> {
   const names = await userNames(v, [file.createdBy, file.purgedBy, file.legalHoldBy]);
   return {
     title: file.fileName,
-    // The page refreshes while the status may change. The retention and purge forms appear only afterwards.
+    // The page refreshes while the status may change. The retention and purge forms do not appear then.
     body: (
-      <LivePart v={v} id="file-state" {...isMoving(file) ? { everySeconds: 2 } : {}}>
+      <LivePart v={v} id="file-state" {...isMoving(file) && !isRetained(file) ? { everySeconds: 2 } : {}}>
         <StatusNotice v={v} file={file} />
         <HoldNotice v={v} file={file} names={names} isAdmin={isAdmin} />
         <div class="row">
@@ -47,7 +47,7 @@ export async function filePage(v: Visit, sent: FileForms = {}): Promise<View> {
           <Scans v={v} attempts={attempts} />
         </div>
         <ReferencesCard v={v} file={file} references={references} />
-        {(isKept(file) || file.status === "Infected" && file.legalHold) && (
+        {isRetained(file) && (
           <div class="grid-2">
             {mayInFiles(v.viewer, "retain:files") && (
               <RetentionCard v={v} file={file} etag={etag} sent={sent.retention ?? null} isAdmin={isAdmin} />
@@ -64,6 +64,10 @@ export async function filePage(v: Visit, sent: FileForms = {}): Promise<View> {
 
 /** True if retention decides how long the content is kept. */
 const isKept = ({ status }: File): boolean => status === "Available" || status === "Failed";
+
+/** True if the page has the form for retention. A legal hold keeps also an empty reservation and infected content. */
+const isRetained = (file: File): boolean =>
+  isKept(file) || file.legalHold && (file.status === "Pending" || file.status === "Infected");
 
 function FactsCard({ v, file, names }: { v: Visit; file: File; names: Map<string, string> }) {
   const t = fileTexts[v.locale];
@@ -243,7 +247,7 @@ function HoldNotice(
   { v, file, names, isAdmin }: Omit<CardProps, "sent"> & { names: Map<string, string> },
 ) {
   const t = holdTexts[v.locale];
-  if (!file.legalHold) return null;
+  if (!file.legalHold || file.status === "Purged") return null;
   const { legalHoldBy: by, legalHoldSince: since, legalHoldReason: reason } = file;
   return (
     <Notice tone="warn" title={t.title}>

@@ -35,7 +35,7 @@ Deno.test("the page of a file with malware says what was found, and that its con
   assert.deepEqual(page.offers.filter((name) => ["Download", "Purge"].includes(name)), []);
 });
 
-Deno.test("the legal hold of an infected file is released at its page", async () => {
+Deno.test("the legal hold of an infected file, or of a reservation, is released at its page", async () => {
   const actor = await t.actor({ permissions: [...ALL, "admin:system"] });
   const { tenantId } = actor;
   const id = await files.fileIn("Infected", { tenantId, legalHold: true });
@@ -44,6 +44,10 @@ Deno.test("the legal hold of an infected file is released at its page", async ()
   (await browser.press("Save", { "Legal hold": false })).shows("The retention was changed.");
   browser.page.shows("The content was deleted");
   assert.ok(!browser.page.offers.includes("Save"));
+  await browser.visit(`files/${await files.fileIn("Pending", { tenantId, legalHold: true })}`);
+  (await browser.press("Save", { "Legal hold": false })).lacks("Under legal hold");
+  const rejected = await files.fileIn("Purged", { tenantId, legalHold: true });
+  (await browser.visit(`files/${rejected}`)).lacks("Under legal hold");
 });
 
 Deno.test("references and a legal hold are explained and prevent a purge; afterwards the record stays", async () => {
