@@ -209,16 +209,6 @@ export function profilesOf(config: Pick<Config, "FILE_PROFILES">): ReadonlyMap<s
   return profiles;
 }
 
-/** The profile of a file that a caller uploads. @throws FILE_PROFILE_UNKNOWN, also for profiles of the service alone */
-export function requireCallersProfile(p: { config: Config }, name: string): FileProfile {
-  return requireProfile(p, name, (profile) => !profile.serviceOnly);
-}
-
-/** The profile of a file that the service generates. @throws FILE_PROFILE_UNKNOWN */
-export function requireServiceProfile(p: { config: Config }, name: string): FileProfile {
-  return requireProfile(p, name, () => true);
-}
-
 /** @throws FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE */
 export function requireContentType(profile: FileProfile, contentType: string): void {
   if (declaredTypeAllowed(profile, contentType)) return;
@@ -238,10 +228,11 @@ export function requireSize(profile: FileProfile, sizeBytes: number): void {
   );
 }
 
-function requireProfile(
+/** The profile of a new file. @param usable the profiles that may be chosen @throws FILE_PROFILE_UNKNOWN */
+export function requireProfile(
   p: { config: Config },
   name: string,
-  usable: (profile: FileProfile) => boolean,
+  usable: (profile: FileProfile) => boolean = () => true,
 ): FileProfile {
   if (!keepsFiles(p.config)) {
     throw problem("FILE_PROFILE_UNKNOWN", `The profile "${name}" cannot be used: AREAS leaves out files.`);

@@ -17,7 +17,7 @@ import {
 } from "./parts.ts";
 import type { FilePlatform } from "./platform.ts";
 import { isVisible, time, withDefault } from "../shared/shapes.ts";
-import { requireCallersProfile, requireContentType, requireSize } from "./profiles.ts";
+import { requireContentType, requireProfile, requireSize } from "./profiles.ts";
 import { isTransaction, type Sql, transact } from "../../infra/postgres/postgres.ts";
 import type { Platform } from "../shared/platform.ts";
 import { requireConfirmed, uploadExpired } from "./complete.ts";
@@ -77,7 +77,7 @@ export async function reserveFile(
 ): Promise<Reservation> {
   const tenantId = isProduct ? null : caller.tenantId;
   if (tenantId === null) await requireProductManager(p.sql, caller, "Reserving a product file");
-  const profile = requireCallersProfile(p, name);
+  const profile = requireProfile(p, name, ({ serviceOnly }) => !serviceOnly);
   requireContentType(profile, contentType);
   requireSize(profile, sizeBytes);
   const plan = requested && requirePlan(sizeBytes, requested);

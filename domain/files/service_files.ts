@@ -12,7 +12,7 @@ import {
   EXPORT_PROFILE,
   type FileProfile,
   requireContentType,
-  requireServiceProfile,
+  requireProfile,
   requireSize,
 } from "./profiles.ts";
 import { holdFile, releaseOwnerReferences } from "./references.ts";
@@ -50,7 +50,7 @@ export async function storeServiceFile(
   confirm: (tx: Tx, fileId: string) => Promise<void> = async () => {},
 ): Promise<{ fileId: string; sizeBytes: number }> {
   const { tenantId, fileName, contentType, createdBy, owner, keepUntil } = o;
-  const profile = requireServiceProfile(p, o.profile);
+  const profile = requireProfile(p, o.profile);
   requireContentType(profile, contentType);
   const stagingKey = newStagingKey();
   const now = p.clock.now();
