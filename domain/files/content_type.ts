@@ -3,7 +3,7 @@ import { hasZipBehind, type RangeReader, zipContentType } from "./zip_content_ty
 
 const HTML_PAGE = /^(?:<!doctype html|<(?:html|head|body|title|style|script|iframe)(?=[\s>/]))/i;
 const HTML_FRAGMENT = /^<(?:[a-z][\w-]*|!--)/i;
-/** Markup that a browser or a PHP server would run. A genuine image has none: an image that contains it is probably a polyglot. */
+/** Markup that a browser or a PHP server would run. A genuine image has none; one that contains it is probably a polyglot. */
 const ACTIVE_MARKUP = /<(?:script|iframe)[\s>/]|<html[\s>]|<!doctype\s+html|<\?php\s/i;
 const LONGEST_PATTERN = 32;
 const SKIPPED = /^(?:\s+|<!--[\s\S]*?-->|<\?xml(?:\s[\s\S]*?)?\?>)/i;
