@@ -6,8 +6,8 @@ import { type FileRow, readVisibleFile } from "./file.ts";
 import { stateConflict } from "./file_state.ts";
 import { JOB_REASONS } from "./purge_reasons.ts";
 import { deleteDiscarded, readPartUpload } from "./objects.ts";
-import { askStorage, joinParts, partMistakes, type UploadedPart } from "./parts.ts";
-import { markPurged } from "./purge_file.ts";
+import { askStorage, describeMismatch, partMistakes, type UploadedPart } from "./parts.ts";
+import { purgeFiles } from "./purge_file.ts";
 import { startScanning } from "./scan_job.ts";
 
 /**
@@ -28,7 +28,8 @@ export async function completeFile(
   const file = await readVisibleFile(p.sql, caller, fileId);
   if (file.status !== "Pending") return requireConfirmed(file);
   const byParts = await joinUploaded(p, file, readParts);
-  const staged = await askStorage(p.objects.head(file.stagingKey));
+  // A file that the service itself is writing has no size yet.
+  const staged = file.sizeBytes > 0 ? await askStorage(p.objects.head(file.stagingKey)) : null;
   if (staged && isExpired(p, file)) throw uploadExpired(file);
   if (staged?.sizeBytes === file.sizeBytes) {
     const scanning = await transact(
@@ -69,7 +70,10 @@ async function joinUploaded(
   if (mistakes) throw invalid(mistakes);
   if (isExpired(p, file)) throw uploadExpired(file);
   const etags = parts.toSorted((a, b) => a.partNumber - b.partNumber).map(({ etag }) => etag);
-  await joinParts(p, file.stagingKey, { uploadId: upload.uploadId, etags });
+  const join = { uploadId: upload.uploadId, etags };
+  // Other outcomes do not matter: another request, or this one before an interruption, may have joined the parts.
+  const outcome = await askStorage(p.objects.joinParts(file.stagingKey, join));
+  if (outcome === "mismatch") throw await describeMismatch(p, file.stagingKey, join);
   return true;
 }
 
@@ -88,14 +92,13 @@ export const uploadExpired = (file: FileRow): Problem =>
 /** Purges a Pending file whose upload has another size. @returns false if the file is not Pending */
 async function discardUpload(p: Platform, file: FileRow): Promise<boolean> {
   const purged = await transact(p.sql, (tx) =>
-    markPurged(p, tx, {
-      fileId: file.id,
+    purgeFiles(p, tx, {
+      which: tx`id = ${file.id} and status = 'Pending'`,
       from: "Pending",
       reason: JOB_REASONS.sizeMismatch,
       rejectionCode: "FILE_SIZE_MISMATCH_UNPROCESSABLE",
-      now: p.clock.now(),
     }));
-  if (!purged) return false;
+  if (purged.length === 0) return false;
   await deleteDiscarded(p, [file.id]);
   return true;
 }

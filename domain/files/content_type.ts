@@ -3,7 +3,9 @@ import { hasZipBehind, type RangeReader, zipContentType } from "./zip_content_ty
 
 const HTML_PAGE = /^(?:<!doctype html|<(?:html|head|body|title|style|script|iframe)(?=[\s>/]))/i;
 const HTML_FRAGMENT = /^<(?:[a-z][\w-]*|!--)/i;
+/** Markup that a browser or a PHP server would run. A genuine image has none; one that contains it is probably a polyglot. */
 const ACTIVE_MARKUP = /<(?:script|iframe)[\s>/]|<html[\s>]|<!doctype\s+html|<\?php\s/i;
+const LONGEST_PATTERN = 32;
 const SKIPPED = /^(?:\s+|<!--[\s\S]*?-->|<\?xml(?:\s[\s\S]*?)?\?>)/i;
 const DOCTYPE = /^<!doctype\s+([\w:.-]+)[^[>]*(?:\[[\s\S]*?\]\s*)?>/i;
 
@@ -22,29 +24,6 @@ function markupType(opening: string): string | null {
   if (HTML_PAGE.test(rest)) return "text/html";
   if (xml) return "application/xml";
   return HTML_FRAGMENT.test(opening.trimStart()) && ACTIVE_MARKUP.test(opening) ? "text/html" : null;
-}
-
-const LONGEST_PATTERN = 32;
-
-/**
- * Searches binary content, chunk by chunk, for markup that a browser or a PHP server would run. A genuine image has no
- * use for such markup; an image that contains it is probably a polyglot.
- */
-class ActiveMarkupProbe {
-  #found = false;
-  #tail = "";
-  readonly #decoder = new TextDecoder("latin1");
-
-  get found(): boolean {
-    return this.#found;
-  }
-
-  feed(bytes: Uint8Array): void {
-    if (this.#found) return;
-    const text = this.#tail + this.#decoder.decode(bytes);
-    this.#found = ACTIVE_MARKUP.test(text);
-    this.#tail = text.slice(-LONGEST_PATTERN);
-  }
 }
 
 /** The type of content that is of no known type, or of two types at once (a polyglot). */
@@ -76,8 +55,10 @@ const TEXT_FORMATS: [type: string, beginning: string][] = [
 export class ContentProbe {
   #head = new Uint8Array(0);
   #sizeBytes = 0;
+  #hasActiveMarkup = false;
+  /** The end of the text that was searched for active markup. */
+  #tail = "";
   readonly #text: TextProbe;
-  readonly #markup = new ActiveMarkupProbe();
 
   /** @param declaredContentType only its charset is used, for text that is not Unicode */
   constructor(declaredContentType?: string) {
@@ -93,7 +74,7 @@ export class ContentProbe {
   }
 
   get hasActiveMarkup(): boolean {
-    return this.#markup.found;
+    return this.#hasActiveMarkup;
   }
 
   /** Processes the next chunk. Does not keep or change it. */
@@ -106,7 +87,10 @@ export class ContentProbe {
       this.#head = head;
     }
     this.#text.feed(chunk);
-    if (mayBeImage(this.#head)) this.#markup.feed(chunk);
+    if (this.#hasActiveMarkup || !mayBeImage(this.#head)) return;
+    const text = this.#tail + latin1(chunk);
+    this.#hasActiveMarkup = ACTIVE_MARKUP.test(text);
+    this.#tail = text.slice(-LONGEST_PATTERN);
   }
 
   /** The text found, after all content was fed; null if the content is not text. */
@@ -190,12 +174,12 @@ const LAST_SECTOR = 0xfffffffa; // larger numbers are special markers, not secto
 const NO_ENTRY = 0xffffffff;
 
 /** The main stream of each legacy Office type; it is a child of the container's root. */
-const OFFICE_STREAMS: Record<string, string> = {
-  WordDocument: "application/msword",
-  Workbook: "application/vnd.ms-excel",
-  Book: "application/vnd.ms-excel",
-  "PowerPoint Document": "application/vnd.ms-powerpoint",
-};
+const OFFICE_STREAMS = new Map([
+  ["WordDocument", "application/msword"],
+  ["Workbook", "application/vnd.ms-excel"],
+  ["Book", "application/vnd.ms-excel"],
+  ["PowerPoint Document", "application/vnd.ms-powerpoint"],
+]);
 
 /**
  * The content type of a Compound File (MS-CFB: `.doc`, `.xls`, `.ppt`, but also installers, mails and encrypted Office
@@ -208,7 +192,7 @@ async function compoundContentType(read: RangeReader): Promise<string> {
   if (shift !== 9 && shift !== 12) return "application/x-cfb";
   const directory = await readDirectory(read, view, 2 ** shift);
   const found = new Set(
-    rootStreams(directory).map((name) => OFFICE_STREAMS[name]).filter((type) => type !== undefined),
+    rootStreams(directory).map((name) => OFFICE_STREAMS.get(name)).filter((type) => type !== undefined),
   );
   const [only] = found;
   return found.size === 1 && only !== undefined ? only : "application/x-cfb";
@@ -220,6 +204,20 @@ async function compoundContentType(read: RangeReader): Promise<string> {
  */
 async function readDirectory(read: RangeReader, header: DataView, sectorSize: number): Promise<Uint8Array> {
   const sectorAt = (number: number) => read((number + 1) * sectorSize, (number + 2) * sectorSize);
+  const perSector = sectorSize / 4;
+  const lists: DataView[] = [];
+  /** The sector of the table with this index: the header lists the first 109, a chain of sectors the others. */
+  const tableSector = async (index: number): Promise<number> => {
+    if (index < 109) return header.getUint32(76 + 4 * index, true);
+    const [list, place] = [Math.floor((index - 109) / (perSector - 1)), (index - 109) % (perSector - 1)];
+    while (lists.length <= list) {
+      const next = lists.at(-1)?.getUint32(sectorSize - 4, true) ?? header.getUint32(68, true);
+      const bytes = await sectorAt(next);
+      if (bytes.length < sectorSize) return NO_ENTRY;
+      lists.push(viewOf(bytes));
+    }
+    return lists[list]?.getUint32(4 * place, true) ?? NO_ENTRY;
+  };
   const sectors: Uint8Array[] = [];
   let table: { index: number; view: DataView } | undefined;
   let sector = header.getUint32(48, true);
@@ -227,12 +225,9 @@ async function readDirectory(read: RangeReader, header: DataView, sectorSize: nu
     const bytes = await sectorAt(sector);
     if (bytes.length < sectorSize) break;
     sectors.push(bytes);
-    const index = Math.floor(sector / (sectorSize / 4));
-    if (index > 108) break; // the header lists 109 table sectors
-    if (table?.index !== index) {
-      table = { index, view: viewOf(await sectorAt(header.getUint32(76 + 4 * index, true))) };
-    }
-    const offset = 4 * (sector % (sectorSize / 4));
+    const index = Math.floor(sector / perSector);
+    if (table?.index !== index) table = { index, view: viewOf(await sectorAt(await tableSector(index))) };
+    const offset = 4 * (sector % perSector);
     if (offset + 4 > table.view.byteLength) break;
     sector = table.view.getUint32(offset, true);
   }

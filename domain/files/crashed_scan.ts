@@ -2,9 +2,10 @@ import { setTimeout as pause } from "node:timers/promises";
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { type JobContext, PostponeJob } from "../jobs/job_type.ts";
 import { withDatabase } from "../shared/platform.ts";
-import { afterMissedScans, MAX_LONE_DEATHS, type MissedScans } from "./file_state.ts";
 import type { FilePlatform } from "./platform.ts";
 
+/** Number of workers that died while they ran only the scan of a file, after which the file is given up. */
+const MAX_LONE_DEATHS = 3;
 /** Maximum wait of a suspect file's scan for the end of the worker's other jobs. The worker starts no job during the wait. */
 const OTHERS_END_MS = 10_000;
 /** Delay before the next try, if the other jobs have not ended and the scan may run only alone. */
@@ -16,6 +17,30 @@ const RETRY_DATABASE_MS = 1_000;
 export const GIVEN_UP = `The worker process died ${MAX_LONE_DEATHS} times while it scanned only this file.`;
 
 export type ScanJob = Pick<JobContext, "jobId" | "attempt" | "signal" | "takeWorker">;
+
+/** Scans of a file that have not ended and whose workers' leases are gone. */
+interface MissedScans {
+  count: number;
+  /** Number of these scans whose worker ran no other job. */
+  aloneCount: number;
+  /** True if an earlier attempt found all of them missing: a worker that only lost the database would have come back. */
+  areAllKnown: boolean;
+}
+
+/**
+ * Decides the next step for a file after scans that did not end. A dead worker makes the file suspect. It is then scanned
+ * alone if the other jobs of the worker end soon, because one of them may have killed the worker. After several dead workers
+ * it is scanned only alone, so that a deadly file kills no further jobs. Only workers that ran nothing but the scan of this
+ * file count against it.
+ */
+function afterMissedScans(
+  { count, aloneCount, areAllKnown }: MissedScans,
+): "Scan" | "TryAlone" | "ScanAlone" | "AskAgain" | "GiveUp" {
+  if (count === 0) return "Scan";
+  if (count < MAX_LONE_DEATHS) return "TryAlone";
+  if (aloneCount < MAX_LONE_DEATHS) return "ScanAlone";
+  return areAllKnown ? "GiveUp" : "AskAgain";
+}
 
 /**
  * Scans a file, unless scans of it have killed workers: see `afterMissedScans`. A row of `file_scan_runs` marks a running

@@ -18,12 +18,12 @@ export interface DownloadUrl {
  * @throws FILE_NOT_AVAILABLE_CONFLICT, FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT
  */
 export async function giveDownloadUrl(
-  p: Pick<AuditPlatform, "sql" | "objects" | "clock" | "auditWriter">,
+  p: Pick<AuditPlatform, "sql" | "objects" | "auditWriter">,
   actor: Actor,
   file: FileRow,
   purpose: DownloadPurpose,
 ): Promise<DownloadUrl> {
-  const signed = signDownload(p, file, DOWNLOAD_SECONDS);
+  const signed = signDownload(p, file);
   await p.auditWriter.record(p.sql, actor, {
     action: "file.download-url",
     targetType: "file",
@@ -34,17 +34,8 @@ export async function giveDownloadUrl(
 }
 
 /** Signs a download URL of the scanned copy. Staging objects can never be downloaded. */
-export function signDownload(
-  p: Pick<Platform, "objects" | "clock">,
-  file: FileRow,
-  expiresInSeconds = DOWNLOAD_SECONDS,
-): DownloadUrl {
-  return p.objects.signDownload(contentKey(file), {
-    fileName: file.fileName,
-    expiresInSeconds,
-    now: p.clock.now(),
-  });
-}
+export const signDownload = (p: Pick<Platform, "objects">, file: FileRow): DownloadUrl =>
+  p.objects.signDownload(contentKey(file), { fileName: file.fileName, expiresInSeconds: DOWNLOAD_SECONDS });
 
 /** The object key of an Available file. @throws as `stateConflict` for a file in another state */
 export function contentKey(file: FileRow): string {

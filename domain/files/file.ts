@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
+import type { Sql, SqlPart, Tx } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import { actsAsOther, type Caller, holds, isProgram, isSystemAdmin } from "../rights/caller.ts";
 import { EXPORT_PROFILE } from "./profiles.ts";
@@ -92,25 +92,21 @@ export function seesExportsOf(caller: FileViewer): string | null {
 
 /**
  * Reads a file of the caller's tenant or a product file; an export of personal data only as `seesExportsOf` says.
- * Every route that names a file calls this first, so another tenant's file gives the same answer as a file that does not
- * exist.
+ * Every route that names a file calls this or `lockVisibleFile` first, so another tenant's file gives the same answer as a
+ * file that does not exist.
  * @throws FILE_NOT_FOUND
  */
-export async function readVisibleFile(
-  q: Sql,
-  caller: FileViewer,
-  fileId: string,
-): Promise<FileRow> {
+export const readVisibleFile = (q: Sql, caller: FileViewer, fileId: string): Promise<FileRow> =>
+  findVisible(q, caller, fileId, q``);
+
+/** Reads a file as `readVisibleFile` and locks its row until the transaction ends. @throws FILE_NOT_FOUND */
+export const lockVisibleFile = (tx: Tx, caller: FileViewer, fileId: string): Promise<FileRow> =>
+  findVisible(tx, caller, fileId, tx`for update`);
+
+async function findVisible(q: Sql, caller: FileViewer, fileId: string, lock: SqlPart): Promise<FileRow> {
   const [row] = await q<FileRow[]>`select * from files
     where id = ${fileId} and (tenant_id is null or tenant_id = ${caller.tenantId})
-      and (profile <> ${EXPORT_PROFILE} or created_by = ${seesExportsOf(caller)})`;
-  if (!row) throw fileNotFound();
-  return row;
-}
-
-/** Reads a file and locks its row until the transaction ends. @throws FILE_NOT_FOUND */
-export async function lockFile(tx: Tx, fileId: string): Promise<FileRow> {
-  const [row] = await tx<FileRow[]>`select * from files where id = ${fileId} for update`;
+      and (profile <> ${EXPORT_PROFILE} or created_by = ${seesExportsOf(caller)}) ${lock}`;
   if (!row) throw fileNotFound();
   return row;
 }

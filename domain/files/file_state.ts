@@ -1,33 +1,6 @@
 import { type Problem, problem } from "../problems/problem.ts";
 import type { FileRow } from "./file.ts";
 
-/** Number of workers that died while they ran only the scan of a file, after which the file is given up. */
-export const MAX_LONE_DEATHS = 3;
-
-/** Scans of a file that have not ended and whose workers' leases are gone. */
-export interface MissedScans {
-  count: number;
-  /** Number of these scans whose worker ran no other job. */
-  aloneCount: number;
-  /** True if an earlier attempt found all of them missing: a worker that only lost the database would have come back. */
-  areAllKnown: boolean;
-}
-
-/**
- * Decides the next step for a file after scans that did not end. A dead worker makes the file suspect. It is then scanned
- * alone if the other jobs of the worker end soon, because one of them may have killed the worker. After several dead workers
- * it is scanned only alone, so that a deadly file kills no further jobs. Only workers that ran nothing but the scan of this
- * file count against it.
- */
-export function afterMissedScans(
-  { count, aloneCount, areAllKnown }: MissedScans,
-): "Scan" | "TryAlone" | "ScanAlone" | "AskAgain" | "GiveUp" {
-  if (count === 0) return "Scan";
-  if (count < MAX_LONE_DEATHS) return "TryAlone";
-  if (aloneCount < MAX_LONE_DEATHS) return "ScanAlone";
-  return areAllKnown ? "GiveUp" : "AskAgain";
-}
-
 type StateFields = Pick<FileRow, "status" | "purgedAt" | "purgeReason" | "rejectionCode">;
 
 /**

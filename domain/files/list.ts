@@ -2,36 +2,23 @@ import type { Sql } from "../../infra/postgres/postgres.ts";
 import { allOf, belongsTo, countList, matches, pageOf } from "../shared/lists.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../shared/paging.ts";
 import { EXPORT_PROFILE } from "./profiles.ts";
-import {
-  type FileRecord,
-  fileRecord,
-  type FileRow,
-  type FileStatus,
-  type FileViewer,
-  type RetentionClass,
-  seesExportsOf,
-} from "./file.ts";
+import { type FileRecord, fileRecord, type FileRow, type FileViewer, seesExportsOf } from "./file.ts";
 import type { PurgeKind } from "./purge_reasons.ts";
 
-/** The filters of a list of files; absent members do not filter. */
-export interface FileFilter {
-  status?: FileStatus | undefined;
+interface Filters
+  extends Pick<FileRecord, "status" | "profile" | "createdBy" | "legalHold" | "retentionClass"> {
   /** Only Purged files, by why they have no content. */
-  purgeKind?: PurgeKind | undefined;
-  profile?: string | undefined;
+  purgeKind: PurgeKind;
   /** Part of the file name; ignores letter case and accents. */
-  search?: string | undefined;
-  createdBy?: string | undefined;
-  legalHold?: boolean | undefined;
-  retentionClass?: RetentionClass | undefined;
-  fromDate?: Date | undefined;
+  search: string;
+  fromDate: Date;
   /** Inclusive. */
-  toDate?: Date | undefined;
-  /**
-   * True: product files instead of the files of the caller's tenant. Without a tenant, only product files are listed.
-   */
-  isProduct?: boolean | undefined;
+  toDate: Date;
+  /** True: product files instead of the files of the caller's tenant. Without a tenant, only product files are listed. */
+  isProduct: boolean;
 }
+/** The filters of a list of files; absent members do not filter. */
+type FileFilter = { [F in keyof Filters]?: Filters[F] | undefined };
 
 /** Exports of personal data are listed only by their profile, and only to the user who asked for them. */
 type Selection = FileFilter & { tenantId: string | null; exportsOf: string | null };

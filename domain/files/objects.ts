@@ -1,4 +1,5 @@
 import { randomBytes } from "node:crypto";
+import { ObjectStoreUnavailable } from "../../infra/objectstore/errors.ts";
 import type { Sql, Tx } from "../../infra/postgres/postgres.ts";
 import type { Batch } from "../jobs/maintenance.ts";
 import { invalid } from "../problems/problem.ts";
@@ -28,8 +29,8 @@ export async function registerObject(q: Sql, o: NewObject): Promise<void> {
  * `writableUntil`, because the object may have been written in between.
  * @param deleteAt when the object is deleted; null: it is kept
  */
-export async function endWrite(tx: Tx, key: string, deleteAt: Date | null): Promise<void> {
-  await tx`update file_objects set writable_until = null, delete_at = ${deleteAt} where key = ${key}`;
+export async function endWrite(q: Sql, key: string, deleteAt: Date | null): Promise<void> {
+  await q`update file_objects set writable_until = null, delete_at = ${deleteAt} where key = ${key}`;
 }
 
 /** The multipart upload started under a key; null if no upload was started. */
@@ -46,26 +47,18 @@ export async function discardObjects(tx: Tx, fileIds: string[], now: Date): Prom
   await tx`delete from file_renditions where file_id = any(${fileIds}::uuid[])`;
 }
 
-/** Marks one object for deletion. */
-export async function discardObject(tx: Tx, key: string, now: Date): Promise<void> {
-  await tx`update file_objects set delete_at = ${now} where key = ${key}`;
-}
-
 type Storage = Pick<Platform, "sql" | "objects" | "clock" | "log">;
 
 /** Deletes the marked objects of these files now. The sweep retries objects that could not be deleted. */
 export async function deleteDiscarded(p: Storage, fileIds: string[], signal?: AbortSignal): Promise<void> {
   const rows = await p.sql<DueObject[]>`select key, writable_until, upload_id from file_objects
     where file_id = any(${fileIds}::uuid[]) and delete_at <= ${p.clock.now()}`;
-  for (const row of rows) {
-    signal?.throwIfAborted();
-    await deleteObject(p, row);
-  }
+  await deleteObjects(p, rows, signal);
 }
 
 /**
  * Tries to delete one batch of the objects that are due for deletion. What cannot be deleted is due again later.
- * @returns how many were due
+ * @returns how many it tried
  */
 export async function deleteDueObjects(
   p: Storage,
@@ -73,11 +66,7 @@ export async function deleteDueObjects(
 ): Promise<number> {
   const due = await p.sql<DueObject[]>`select key, writable_until, upload_id from file_objects
     where delete_at <= ${p.clock.now()} order by delete_at limit ${limit}`;
-  for (const row of due) {
-    signal?.throwIfAborted(); // each deletion may be slow when the store is slow
-    await deleteObject(p, row);
-  }
-  return due.length;
+  return await deleteObjects(p, due, signal);
 }
 
 interface DueObject {
@@ -86,24 +75,37 @@ interface DueObject {
   uploadId: string | null;
 }
 
-/** Deletes one object. Deleting it twice is harmless, so instances need no lock. */
-async function deleteObject(p: Storage, { key, writableUntil, uploadId }: DueObject): Promise<void> {
-  const now = p.clock.now();
-  try {
-    // Abort first, so that the parts cannot be joined into an object after the deletion.
-    if (uploadId !== null) await p.objects.abortParts(key, uploadId);
-    await p.objects.delete(key);
-  } catch (error) {
-    p.log.warn("an object could not be deleted; the sweep will retry", { error });
-    await p.sql`update file_objects set delete_at = ${new Date(now.getTime() + RETRY_MS)} where key = ${key}`;
-    return;
+/**
+ * Deletes objects one by one, until the store does not answer. Deleting one twice is harmless, so instances need no lock.
+ * @returns how many it tried
+ */
+async function deleteObjects(
+  p: Storage,
+  rows: DueObject[],
+  signal: AbortSignal | undefined,
+): Promise<number> {
+  for (const [i, { key, writableUntil, uploadId }] of rows.entries()) {
+    signal?.throwIfAborted(); // each deletion may be slow when the store is slow
+    const now = p.clock.now();
+    try {
+      // Abort first, so that the parts cannot be joined into an object after the deletion.
+      if (uploadId !== null) await p.objects.abortParts(key, uploadId);
+      await p.objects.delete(key);
+    } catch (error) {
+      p.log.warn("an object could not be deleted; the sweep will retry", { error });
+      const retryAt = new Date(now.getTime() + RETRY_MS);
+      await p.sql`update file_objects set delete_at = ${retryAt} where key = ${key}`;
+      if (error instanceof ObjectStoreUnavailable) return i + 1;
+      continue;
+    }
+    if (writableUntil !== null && writableUntil > now) {
+      // null: the write has ended in the meantime
+      await p.sql`update file_objects set delete_at = coalesce(writable_until, ${now}) where key = ${key}`;
+    } else {
+      await p.sql`delete from file_objects where key = ${key}`;
+    }
   }
-  if (writableUntil !== null && writableUntil > now) {
-    // null: the write has ended in the meantime
-    await p.sql`update file_objects set delete_at = coalesce(writable_until, ${now}) where key = ${key}`;
-  } else {
-    await p.sql`delete from file_objects where key = ${key}`;
-  }
+  return rows.length;
 }
 
 /**

@@ -4,7 +4,8 @@ import type { Pool } from "../../infra/postgres/postgres.ts";
 import { openScanner } from "../../infra/scanner/configured_scanner.ts";
 import type { Platform } from "../shared/platform.ts";
 import { profilesOf } from "./profiles.ts";
-import { ReservationWriter } from "./reservation_writer.ts";
+import { GroupCommit } from "../../infra/postgres/group_commit.ts";
+import { insertReservations, type NewFile } from "./reservation_writer.ts";
 import { attachedFiles } from "./service_files.ts";
 
 /** The members of the platform with which files are kept and scanned. */
@@ -19,7 +20,7 @@ export async function openFiles(
   return {
     objects,
     scanner: openScanner(config, { log, onVerdict: (verdict) => metrics.scans.add([verdict]) }),
-    reservationWriter: new ReservationWriter(sql),
+    reservationWriter: new GroupCommit((files: NewFile[]) => insertReservations(sql, files)),
     attachedFiles,
   };
 }

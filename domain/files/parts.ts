@@ -70,10 +70,9 @@ export function signParts(
     partNumbers: readonly number[];
     sha256?: ReadonlyMap<number, string>;
     expiresInSeconds: number;
-    now: Date;
   },
 ): PartReservation[] {
-  const { uploadId, expiresInSeconds, now } = o;
+  const { uploadId, expiresInSeconds } = o;
   return o.partNumbers.map((partNumber) => {
     const sizeBytes = partSize(o.plan, o.sizeBytes, partNumber);
     const sha256 = o.sha256?.get(partNumber);
@@ -83,7 +82,6 @@ export function signParts(
       sizeBytes,
       ...sha256 === undefined ? {} : { sha256 },
       expiresInSeconds,
-      now,
     });
     return { partNumber, sizeBytes, uploadUrl: signed.url, requiredHeaders: signed.requiredHeaders };
   });
@@ -120,27 +118,11 @@ export function partMistakes(parts: readonly UploadedPart[], count: number): Fie
   return Object.keys(errors).length > 0 ? errors : null;
 }
 
-/**
- * Joins the parts at the store. The caller must check afterwards that the object exists: another request may have
- * joined the parts before, and an interrupted confirmation may be repeated.
- * @param etags of parts 1 to n, in order
- * @throws FILE_NOT_UPLOADED_CONFLICT naming parts that are missing or have another ETag, FILE_STORAGE_UNAVAILABLE
- */
-export async function joinParts(
+/** The problem that names each of the parts 1 to n that the store does not hold with the given ETag. */
+export async function describeMismatch(
   p: Pick<Platform, "objects">,
   key: string,
   { uploadId, etags }: { uploadId: string; etags: readonly string[] },
-): Promise<void> {
-  const outcome = await askStorage(p.objects.joinParts(key, { uploadId, etags }));
-  if (outcome === "mismatch") throw await describeMismatch(p, key, uploadId, etags);
-}
-
-/** The problem that names each part the store does not hold with the given ETag. */
-async function describeMismatch(
-  p: Pick<Platform, "objects">,
-  key: string,
-  uploadId: string,
-  etags: readonly string[],
 ): Promise<Problem> {
   const stored = new Map(
     (await askStorage(p.objects.listParts(key, uploadId))).map((part) => [part.partNumber, part.etag]),

@@ -2,13 +2,11 @@ import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { problem } from "../problems/problem.ts";
 import { eraseAddresses } from "../shared/erase_text.ts";
 import { ofTenant, type PersonalData } from "../shared/personal_data.ts";
-import type { FileRow } from "./file.ts";
-import { emitFilesPurged } from "./file_events.ts";
-import { deleteDeliveries, deleteDiscarded, discardObjects } from "./objects.ts";
+import { deleteDeliveries, deleteDiscarded } from "./objects.ts";
 import type { FilePlatform } from "./platform.ts";
-import { auditServicePurges } from "./purge_file.ts";
+import { purgeFiles } from "./purge_file.ts";
 import { JOB_REASONS } from "./purge_reasons.ts";
-import { releaseProductReferences } from "./references.ts";
+import { releaseReferences } from "./references.ts";
 
 const FILES_AT_ONCE = 100;
 
@@ -35,7 +33,11 @@ export const filePersonalData: PersonalData<FilePlatform> = {
     await requireNoLegalHold(p.sql, tenantId);
     while (await purgeTenantFiles(p, tenantId) > 0);
     await deleteDeliveries(p, tenantId);
-    await transact(p.sql, (tx) => releaseProductReferences(tx, tenantId));
+    await transact(p.sql, (tx) =>
+      releaseReferences(
+        tx,
+        tx`tenant_id = ${tenantId} and file_id in (select id from files where tenant_id is null)`,
+      ));
     await p
       .sql`update files set file_name = 'erased' where tenant_id = ${tenantId} and file_name <> 'erased'`;
   },
@@ -63,20 +65,12 @@ async function purgeTenantFiles(p: FilePlatform, tenantId: string): Promise<numb
 /** Purges files because of an erasure, except those under legal hold. @returns how many */
 export async function purgeErased(p: FilePlatform, fileIds: string[], reason: string): Promise<number> {
   const rows = await transact(p.sql, async (tx) => {
-    const now = p.clock.now();
     const files = await tx<{ id: string }[]>`select id from files
       where id = any(${fileIds}::uuid[]) and status not in ('Purged', 'Infected') and not legal_hold
       order by id for update`;
     const ids = files.map(({ id }) => id);
-    await tx`update file_references set released_at = now() where file_id = any(${ids}::uuid[]) and released_at is null`;
-    const purged = await tx<FileRow[]>`
-      update files set status = 'Purged', purge_reason = ${reason}, purged_at = ${now}, scan_due_at = null,
-        reference_count = 0, version = version + 1
-      where id = any(${ids}::uuid[]) returning *`;
-    await discardObjects(tx, ids, now);
-    await emitFilesPurged(p, tx, purged);
-    await auditServicePurges(tx, null, purged);
-    return purged;
+    await releaseReferences(tx, tx`file_id = any(${ids}::uuid[])`);
+    return await purgeFiles(p, tx, { which: tx`id = any(${ids}::uuid[])`, reason });
   });
   await deleteDiscarded(p, rows.map(({ id }) => id));
   return rows.length;

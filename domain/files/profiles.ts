@@ -1,6 +1,8 @@
 import { z } from "zod";
+import { keepsFiles } from "../../infra/areas.ts";
 import type { Config } from "../../infra/config.ts";
 import { PICTURE_FITS, PICTURE_FORMATS } from "../../infra/pictures/pictures.ts";
+import { problem } from "../problems/problem.ts";
 
 const MAX_SIDE = 4096;
 const side = z.int().min(1).max(MAX_SIDE).optional();
@@ -147,26 +149,26 @@ export function fileProfiles(
 }
 
 /** Other names that browsers and operating systems use for some types. */
-const ALIASES: Record<string, string> = {
-  "image/jpg": "image/jpeg",
-  "image/pjpeg": "image/jpeg",
-  "image/x-png": "image/png",
-  "image/apng": "image/png",
-  "application/x-pdf": "application/pdf",
-  "application/x-zip": "application/zip",
-  "application/x-zip-compressed": "application/zip",
-  "application/x-gzip": "application/gzip",
-  "application/csv": "text/csv",
-  "text/x-csv": "text/csv",
-  "application/x-csv": "text/csv",
-  "text/comma-separated-values": "text/csv",
-  "text/x-comma-separated-values": "text/csv",
-};
+const ALIASES = new Map([
+  ["image/jpg", "image/jpeg"],
+  ["image/pjpeg", "image/jpeg"],
+  ["image/x-png", "image/png"],
+  ["image/apng", "image/png"],
+  ["application/x-pdf", "application/pdf"],
+  ["application/x-zip", "application/zip"],
+  ["application/x-zip-compressed", "application/zip"],
+  ["application/x-gzip", "application/gzip"],
+  ["application/csv", "text/csv"],
+  ["text/x-csv", "text/csv"],
+  ["application/x-csv", "text/csv"],
+  ["text/comma-separated-values", "text/csv"],
+  ["text/x-comma-separated-values", "text/csv"],
+]);
 
 /** Normalizes a media type: lower case, no parameters such as charset, common aliases replaced. */
 export function normalizeContentType(contentType: string): string {
   const essence = contentType.split(";", 1)[0]?.trim().toLowerCase() ?? "";
-  return ALIASES[essence] ?? essence;
+  return ALIASES.get(essence) ?? essence;
 }
 
 /** True if a reservation with this profile may declare this type. */
@@ -205,4 +207,39 @@ export function profilesOf(config: Pick<Config, "FILE_PROFILES">): ReadonlyMap<s
   const profiles = fileProfiles(parsed?.data);
   cache.set(config, profiles);
   return profiles;
+}
+
+/** @throws FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE */
+export function requireContentType(profile: FileProfile, contentType: string): void {
+  if (declaredTypeAllowed(profile, contentType)) return;
+  const allowed = profile.contentTypes.join(", ");
+  throw problem(
+    "FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE",
+    `The profile ${profile.name} does not allow ${contentType}; expected one of ${allowed}.`,
+  );
+}
+
+/** @throws FILE_TOO_LARGE_UNPROCESSABLE */
+export function requireSize(profile: FileProfile, sizeBytes: number): void {
+  if (sizeBytes <= profile.maxBytes) return;
+  throw problem(
+    "FILE_TOO_LARGE_UNPROCESSABLE",
+    `The file has ${sizeBytes} bytes; the profile ${profile.name} allows at most ${profile.maxBytes} bytes.`,
+  );
+}
+
+/** The profile of a new file. @param usable the profiles that may be chosen @throws FILE_PROFILE_UNKNOWN */
+export function requireProfile(
+  p: { config: Config },
+  name: string,
+  usable: (profile: FileProfile) => boolean = () => true,
+): FileProfile {
+  if (!keepsFiles(p.config)) {
+    throw problem("FILE_PROFILE_UNKNOWN", `The profile "${name}" cannot be used: AREAS leaves out files.`);
+  }
+  const profiles = profilesOf(p.config);
+  const profile = profiles.get(name);
+  if (profile && usable(profile)) return profile;
+  const allowed = [...profiles.values()].filter(usable).map((each) => each.name).join(", ");
+  throw problem("FILE_PROFILE_UNKNOWN", `The profile "${name}" cannot be used; expected one of ${allowed}.`);
 }

@@ -1,4 +1,4 @@
-import { transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { type SqlPart, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit, recordAudits } from "../audit/audit.ts";
 import { type Problem, problem, type ProblemCode } from "../problems/problem.ts";
 import type { Caller } from "../rights/caller.ts";
@@ -10,7 +10,7 @@ import {
   fileRecord,
   type FileRow,
   type FileStatus,
-  lockFile,
+  lockVisibleFile,
   requireProductManager,
   requireSystemAdmin,
 } from "./file.ts";
@@ -33,7 +33,7 @@ export async function purgeFile(
 ): Promise<FileRecord> {
   const mayPurgePermanent = await holdsAdminSystemAnywhere(p.rights, caller);
   const tombstone = await transact(p.sql, async (tx) => {
-    const file = await lockFile(tx, fileId);
+    const file = await lockVisibleFile(tx, caller, fileId);
     if (file.tenantId === null) await requireProductManager(tx, caller, "Purging a product file");
     if (file.retentionClass === "Permanent") {
       requireSystemAdmin(mayPurgePermanent, "Purging a Permanent file");
@@ -43,13 +43,7 @@ export async function purgeFile(
       throw problem("FILE_LEGAL_HOLD_CONFLICT", "The file is under legal hold and cannot be purged.");
     }
     if (file.referenceCount > 0) throw await stillReferenced(tx, file);
-    const purged = await markPurged(p, tx, {
-      fileId,
-      from: "Available",
-      reason,
-      purgedBy: caller.userId,
-      now: p.clock.now(),
-    });
+    const [purged] = await purgeFiles(p, tx, { which: tx`id = ${fileId}`, reason, purgedBy: caller.userId });
     if (!purged) throw new Error("a locked Available file could not be purged");
     await recordAudit(tx, caller, "file.purge", fileId, {
       before: {
@@ -79,47 +73,47 @@ async function stillReferenced(tx: Tx, file: FileRow): Promise<Problem> {
   );
 }
 
-export interface Purging {
-  fileId: string;
-  from: FileStatus;
+/** The files to purge, and why. */
+interface Purging {
+  /** SQL condition on rows of `files`. */
+  which: SqlPart;
+  /** Their status for the audit log; absent: not the same for all. */
+  from?: FileStatus;
   reason: string;
   rejectionCode?: ProblemCode;
   /** Absent if the service itself purges. */
   purgedBy?: string;
-  now: Date;
 }
 
 /**
- * Turns a file into a tombstone and marks its objects for deletion; the caller deletes them after the commit. If the
- * service itself purges, an audit row is written too.
- * @returns the tombstone; null if the file was not in the status `from`
+ * Turns files into tombstones and marks their objects for deletion; the caller deletes them after the commit. If the service
+ * itself purges, audit rows are written too.
+ * @returns the tombstones
  */
-export async function markPurged(
-  p: Pick<Platform, "wakeUps">,
+export async function purgeFiles(
+  p: Pick<Platform, "wakeUps" | "clock">,
   tx: Tx,
-  o: Purging,
-): Promise<FileRow | null> {
-  const [row] = await tx<FileRow[]>`
-    update files set status = 'Purged', purge_reason = ${o.reason}, purged_at = ${o.now},
-      purged_by = ${o.purgedBy ?? null}, rejection_code = ${o.rejectionCode ?? null}, scan_due_at = null,
+  { which, from, reason, rejectionCode, purgedBy }: Purging,
+): Promise<FileRow[]> {
+  const now = p.clock.now();
+  const rows = await tx<FileRow[]>`
+    update files set status = 'Purged', purge_reason = ${reason}, purged_at = ${now},
+      purged_by = ${purgedBy ?? null}, rejection_code = ${rejectionCode ?? null}, scan_due_at = null,
       version = version + 1
-    where id = ${o.fileId} and status = ${o.from}::file_status returning *`;
-  if (!row) return null;
-  await discardObjects(tx, [o.fileId], o.now);
-  await emitFilesPurged(p, tx, [row]);
-  if (o.purgedBy === undefined) await auditServicePurges(tx, o.from, [row]);
-  return row;
-}
-
-/** Writes audit rows for files that the service itself purged. @param from null if their earlier states differ */
-export async function auditServicePurges(tx: Tx, from: FileStatus | null, rows: FileRow[]): Promise<void> {
-  const entries = rows.map(({ id, tenantId, sha256, sizeBytes, purgeReason: reason, rejectionCode }) => ({
-    action: "file.purge",
-    targetType: "file",
-    targetId: id,
-    tenantId,
-    before: { ...(from === null ? {} : { status: from }), sha256, sizeBytes },
-    after: { status: "Purged", reason, rejectionCode },
-  }));
-  await recordAudits(tx, null, entries);
+    where ${which} returning *`;
+  if (rows.length === 0) return rows;
+  await discardObjects(tx, rows.map(({ id }) => id), now);
+  await emitFilesPurged(p, tx, rows);
+  if (purgedBy === undefined) {
+    const entries = rows.map(({ id, tenantId, sha256, sizeBytes, rejectionCode }) => ({
+      action: "file.purge",
+      targetType: "file",
+      targetId: id,
+      tenantId,
+      before: { ...(from ? { status: from } : {}), sha256, sizeBytes },
+      after: { status: "Purged", reason, rejectionCode },
+    }));
+    await recordAudits(tx, null, entries);
+  }
+  return rows;
 }

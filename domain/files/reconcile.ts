@@ -141,7 +141,16 @@ async function findMissing(p: ReconcilePlatform, o: ReconcileOptions): Promise<n
       const kinds = await Promise.all(files.map((file) => compareContent(p, file)));
       for (const [i, kind] of kinds.entries()) {
         const file = files[i];
-        if (file && kind && await isUnchanged(p, file)) await reportContentDifference(p, file, kind, o);
+        if (!file || !kind || !await isUnchanged(p, file)) continue;
+        const { id, tenantId } = file;
+        if (o.apply) {
+          const after = { status: "Available", foundBy: "reconcile-files" };
+          await transact(
+            p.sql,
+            (tx) => recordAudit(tx, null, `file.content-${kind}`, id, { tenantId, after }),
+          );
+        }
+        o.found({ kind, fileId: id });
       }
     }
     return page;
@@ -156,28 +165,9 @@ async function compareContent(p: ReconcilePlatform, file: Stored): Promise<"miss
 
 /** True if the file is still Available with the same key. A purge may have run since the file was listed. */
 async function isUnchanged(p: ReconcilePlatform, { id, finalKey }: Stored): Promise<boolean> {
-  return (await p
-    .sql`select from files where id = ${id} and status = 'Available' and final_key = ${finalKey}`)
-    .length === 1;
-}
-
-async function reportContentDifference(
-  p: ReconcilePlatform,
-  { id, tenantId }: Stored,
-  kind: "missing" | "altered",
-  o: ReconcileOptions,
-): Promise<void> {
-  if (o.apply) {
-    await transact(
-      p.sql,
-      (tx) =>
-        recordAudit(tx, null, `file.content-${kind}`, id, {
-          tenantId,
-          after: { status: "Available", foundBy: "reconcile-files" },
-        }),
-    );
-  }
-  o.found({ kind, fileId: id });
+  const found = await p.sql`
+    select from files where id = ${id} and status = 'Available' and final_key = ${finalKey}`;
+  return found.length === 1;
 }
 
 /** Collects items into pages of `BATCH`. */

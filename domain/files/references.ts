@@ -7,7 +7,7 @@ import { newId } from "../shared/ids.ts";
 import type { PagedResult, PageRequest } from "../shared/paging.ts";
 import { readPage } from "../shared/lists.ts";
 import type { Platform } from "../shared/platform.ts";
-import { type FileRow, lockFile } from "./file.ts";
+import { type FileRow, lockVisibleFile } from "./file.ts";
 import { requireAvailable } from "./file_state.ts";
 import { isServiceOwner } from "./service_scopes.ts";
 
@@ -53,7 +53,7 @@ export async function referenceFile(
     throw invalid({ scope: [`${own}; expected another scope`] });
   }
   return await transact(p.sql, async (tx) => {
-    const file = await lockFile(tx, fileId);
+    const file = await lockVisibleFile(tx, caller, fileId);
     requireAvailable(file);
     const tenantId = file.tenantId ?? caller.tenantId;
     return await holdFile(tx, { fileId, tenantId, ...owner, createdBy: caller.userId });
@@ -94,7 +94,7 @@ export async function releaseReference(
   referenceId: string,
 ): Promise<void> {
   await transact(p.sql, async (tx) => {
-    const file = await lockFile(tx, fileId);
+    const file = await lockVisibleFile(tx, caller, fileId);
     const [existing] = await tx<Owner[]>`select scope, owner_id from file_references
       where id = ${referenceId} and file_id = ${fileId} and ${visibleReferences(tx, caller, file)}`;
     if (!existing) throw problem("FILE_NOT_FOUND", "The file never had this reference.");
@@ -112,14 +112,8 @@ export async function releaseReference(
 export const releaseOwnerReferences = (tx: Tx, scope: string, ownerIds: string[]): Promise<void> =>
   releaseReferences(tx, tx`scope = ${scope} and owner_id = any(${ownerIds}::text[])`);
 
-/** Releases all references of a tenant to product files, when the tenant is erased. */
-export const releaseProductReferences = (tx: Tx, tenantId: string): Promise<void> =>
-  releaseReferences(
-    tx,
-    tx`tenant_id = ${tenantId} and file_id in (select id from files where tenant_id is null)`,
-  );
-
-async function releaseReferences(tx: Tx, which: SqlPart): Promise<void> {
+/** Releases the references that an SQL condition on `file_references` selects. */
+export async function releaseReferences(tx: Tx, which: SqlPart): Promise<void> {
   // Lock files before references, and in id order, as all code here does. This prevents deadlocks.
   const files = await tx<{ id: string }[]>`
     select id from files where id in (

@@ -9,11 +9,12 @@ import { ObjectNotFound } from "../../infra/objectstore/errors.ts";
 import { type Sql, transact } from "../../infra/postgres/postgres.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
 import { defineJob, type JobContext } from "../jobs/job_type.ts";
-import { invalid, type Problem, problem } from "../problems/problem.ts";
+import { invalid, problem } from "../problems/problem.ts";
+import type { Caller } from "../rights/caller.ts";
 import { enumName, orUndefined, time } from "../shared/shapes.ts";
 import { profilesOf, type RenditionSize } from "./profiles.ts";
 import { contentKey, type DownloadUrl } from "./download.ts";
-import { type FileRow, lockFile } from "./file.ts";
+import { type FileRow, lockVisibleFile } from "./file.ts";
 import { endWrite, newFinalKey, registerObject } from "./objects.ts";
 import type { FilePlatform } from "./platform.ts";
 
@@ -59,20 +60,20 @@ export const listRenditions = (q: Sql, fileId: string): Promise<Rendition[]> =>
 /**
  * Makes a picture of an Available image, or of the first page of a PDF, by a job. A repeated call returns the same picture.
  * A failed one stays failed: the content would fail again.
- * @throws VALIDATION_ERROR for a size that the profile does not list, FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE, the
- * errors of `contentKey`
+ * @throws FILE_NOT_FOUND, VALIDATION_ERROR for a size that the profile does not list,
+ * FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE, the errors of `contentKey`
  */
 export async function makeRendition(
   p: FilePlatform,
-  caller: { userId: string; traceId: string },
-  file: FileRow,
+  caller: Caller,
+  fileId: string,
   wanted: z.output<typeof RenditionRequest>,
 ): Promise<Rendition> {
-  contentKey(file);
-  const name = requireListed(p, file, wanted);
-  requirePictured(file);
   return await transact(p.sql, async (tx) => {
-    contentKey(await lockFile(tx, file.id)); // a purge at the same time would leave a picture behind
+    const file = await lockVisibleFile(tx, caller, fileId); // a purge at the same time would leave a picture behind
+    contentKey(file);
+    const name = requireListed(p, file, wanted);
+    requirePictured(file);
     const [row] = await tx<Rendition[]>`
       insert into file_renditions (file_id, name, content_type) values (${file.id}, ${name}, ${`image/${wanted.format}`})
       on conflict (file_id, name) do update set name = excluded.name returning ${columns(tx)}`;
@@ -123,7 +124,7 @@ function requirePictured({ detectedContentType: type }: FileRow): void {
  * @throws FILE_RENDITION_NOT_FOUND, FILE_RENDITION_NOT_READY_CONFLICT, the errors of `contentKey`
  */
 export async function giveRenditionUrl(
-  p: Pick<FilePlatform, "sql" | "objects" | "clock">,
+  p: Pick<FilePlatform, "sql" | "objects">,
   file: FileRow,
   name: string,
 ): Promise<DownloadUrl> {
@@ -134,19 +135,12 @@ export async function giveRenditionUrl(
     select status, content_type, reason, object_key from file_renditions where file_id = ${file.id} and name = ${name}`;
   if (!row) throw problem("FILE_RENDITION_NOT_FOUND", `The file has no picture "${name}".`);
   const { status, contentType, reason, objectKey } = row;
-  if (objectKey === null) throw notReady(name, status, reason);
-  return p.objects.signInline(objectKey, {
-    contentType,
-    expiresInSeconds: ADDRESS_SECONDS,
-    now: p.clock.now(),
-  });
+  if (objectKey === null) {
+    const why = reason === null ? "" : `: ${reason}`;
+    throw problem("FILE_RENDITION_NOT_READY_CONFLICT", `The picture "${name}" is ${status}${why}.`);
+  }
+  return p.objects.signInline(objectKey, { contentType, expiresInSeconds: ADDRESS_SECONDS });
 }
-
-const notReady = (name: string, status: string, reason: string | null): Problem =>
-  problem(
-    "FILE_RENDITION_NOT_READY_CONFLICT",
-    `The picture "${name}" is ${status}${reason === null ? "" : `: ${reason}`}.`,
-  );
 
 /** Makes one picture. Outages of the store postpone it; content that cannot be decoded fails it, with its reason. */
 export const renditionJob = defineJob({
@@ -158,17 +152,11 @@ export const renditionJob = defineJob({
     const [file] = await p.sql<FileRow[]>`select f.* from files f join file_renditions r on r.file_id = f.id
       where f.id = ${fileId} and r.name = ${name} and r.status = 'Pending'`;
     const size = file && sizesOf(p, file)[name];
-    if (!file || !size || file.status !== "Available") {
-      return await fail(p.sql, { fileId, name }, "the file has changed");
-    }
-    if (lostLeases >= MAX_DEATHS) {
-      return await fail(
-        p.sql,
-        { fileId, name },
-        `the worker died ${lostLeases} times while it made the picture`,
-      );
-    }
     try {
+      if (!file || !size || file.status !== "Available") throw new PictureRefused("the file has changed");
+      if (lostLeases >= MAX_DEATHS) {
+        throw new PictureRefused(`the worker died ${lostLeases} times while it made the picture`);
+      }
       if (file.sizeBytes > MAX_SOURCE_BYTES) {
         throw new PictureRefused(`it has more than ${MAX_SOURCE_BYTES} bytes`);
       }
@@ -179,25 +167,19 @@ export const renditionJob = defineJob({
       await store(p, { fileId, name }, picture);
     } catch (error) {
       if (!(error instanceof PictureRefused || error instanceof ObjectNotFound)) throw error;
-      await fail(p.sql, { fileId, name }, error.message);
+      await p.sql`
+        update file_renditions set status = 'Failed', reason = ${
+        error.message.slice(0, 500)
+      }, settled_at = now()
+        where file_id = ${fileId} and name = ${name} and status = 'Pending'`;
     }
   },
 });
 
-interface RenditionKey {
-  fileId: string;
-  name: string;
-}
-
-async function fail(q: Sql, { fileId, name }: RenditionKey, reason: string): Promise<void> {
-  await q`update file_renditions set status = 'Failed', reason = ${reason.slice(0, 500)}, settled_at = now()
-    where file_id = ${fileId} and name = ${name} and status = 'Pending'`;
-}
-
 /** Writes a picture. It is kept only if the file is still Available and no other attempt was faster. */
 async function store(
   p: FilePlatform,
-  { fileId, name }: RenditionKey,
+  { fileId, name }: { fileId: string; name: string },
   picture: { bytes: Uint8Array<ArrayBuffer>; width: number; height: number },
 ): Promise<void> {
   const key = newFinalKey();

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { transact, type Tx } from "../../infra/postgres/postgres.ts";
-import { type ScannerStatus, ScanUnavailable } from "../../infra/scanner/scanner.ts";
+import { type ScannerStatus, ScanUnavailable, type ScanVerdict } from "../../infra/scanner/scanner.ts";
 import { enqueueJob } from "../jobs/enqueue.ts";
 import { defineJob, type JobContext } from "../jobs/job_type.ts";
 import { GIVEN_UP, type ScanJob, scanWithCrashGuard } from "./crashed_scan.ts";
@@ -10,7 +10,7 @@ import type { FilePlatform } from "./platform.ts";
 import { generationOf } from "./rescan_generation.ts";
 import { failureOf, SCAN_TIMEOUT_MS } from "./scan.ts";
 import { recordAudit } from "../audit/audit.ts";
-import { ContentUnreadable, hashAndScan, type HashAndVerdict } from "./scan_content.ts";
+import { ContentUnreadable, hashAndScan } from "./scan_content.ts";
 import { profilesOf } from "./profiles.ts";
 import type { FileRow } from "./file.ts";
 import { emitFileInfected } from "./file_events.ts";
@@ -122,7 +122,7 @@ export async function rescanBatch(
     job.signal.throwIfAborted();
     const outcome = await scanWithCrashGuard(p, file.id, job, {
       scan: () => rescanFile(p, file.id, { engine, generation }, job.signal),
-      giveUp: (p) => skipFile(p, file.id, { engine, generation }, GIVEN_UP),
+      giveUp: (p) => recordError(p, file.id, { engine, generation, isSkipped: true }, GIVEN_UP),
     });
     outcomes[outcome] = (outcomes[outcome] ?? 0) + 1;
     if (outcome === "Error" && !await askEngine(p)) {
@@ -176,12 +176,6 @@ async function askEngine(p: Pick<Platform, "scanner">): Promise<ScannerStatus | 
   }
 }
 
-/** The engine's name and signature version, and its generation number. */
-interface EngineGeneration {
-  engine: ScannerStatus;
-  generation: number;
-}
-
 /** The outcome of one file. Error: no verdict, so the file stays unchanged. Gone: the file is not Available. */
 type RescanOutcome = "Clean" | "Infected" | "Error" | "Gone";
 
@@ -193,7 +187,7 @@ type RescanOutcome = "Clean" | "Infected" | "Error" | "Gone";
 export async function rescanFile(
   p: Platform,
   fileId: string,
-  engineGeneration: EngineGeneration,
+  engineGeneration: { engine: ScannerStatus; generation: number },
   signal: AbortSignal,
 ): Promise<RescanOutcome> {
   const [file] = await p.sql<FileRow[]>`select * from files where id = ${fileId} and status = 'Available'`;
@@ -206,7 +200,11 @@ export async function rescanFile(
     if (found.verdict.verdict === "Clean" && found.sha256 !== file.sha256) {
       throw new ContentUnreadable("the content has another hash than in the first scan");
     }
-    const outcome = await settleRescan(p, fileId, found, { startedAt, ...engineGeneration });
+    const attempt = { startedAt, ...engineGeneration };
+    if (found.verdict.verdict === "Rejected") { // an engine with higher limits accepted the file before
+      return await recordError(p, fileId, { ...attempt, isSkipped: true }, found.verdict.reason);
+    }
+    const outcome = await settleRescan(p, fileId, found.verdict, attempt);
     if (outcome === "Infected") await deleteDiscarded(p, [fileId]);
     return outcome;
   } catch (error) {
@@ -214,17 +212,15 @@ export async function rescanFile(
     const failure = failureOf(error);
     if (!failure) throw error;
     p.log.warn("a file could not be rescanned; it stays Available", { fileId, error });
-    return await recordFailedRescan(p, fileId, failure.message, { startedAt, ...engineGeneration });
+    return await recordError(p, fileId, { startedAt, ...engineGeneration }, failure.message);
   }
 }
-
-type Frame = EngineGeneration & { startedAt: Date };
 
 async function settleRescan(
   p: Platform,
   fileId: string,
-  { verdict }: HashAndVerdict,
-  { startedAt, engine, generation }: Frame,
+  verdict: Exclude<ScanVerdict, { verdict: "Rejected" }>,
+  { startedAt, engine, generation }: { startedAt: Date; engine: ScannerStatus; generation: number },
 ): Promise<RescanOutcome> {
   return await transact(p.sql, async (tx) => {
     const file = await lockAvailable(tx, fileId);
@@ -237,9 +233,6 @@ async function settleRescan(
       await insertScanAttempt(tx, fileId, { ...attempt, verdict: "Clean", detectedContentType });
       await tx`update files set scan_generation = ${generation} where id = ${fileId}`;
       return "Clean";
-    }
-    if (verdict.verdict === "Rejected") { // an engine with higher limits accepted the file before
-      return await recordSkipped(tx, fileId, { ...attempt, errorMessage: verdict.reason, generation });
     }
     const { signatureName } = verdict;
     await insertScanAttempt(tx, fileId, { ...attempt, verdict: "Infected", signatureName });
@@ -257,47 +250,22 @@ async function settleRescan(
   });
 }
 
-/** Skips a file that killed its workers: it stays Available and is not scanned again with this generation. */
-async function skipFile(
+/**
+ * Records an attempt without a verdict. The file stays Available.
+ * @param o.isSkipped true: the file is not scanned again with this generation
+ */
+async function recordError(
   p: Pick<Platform, "sql" | "clock">,
   fileId: string,
-  { engine, generation }: EngineGeneration,
+  o: { startedAt?: Date; engine: ScannerStatus; generation: number; isSkipped?: boolean },
   errorMessage: string,
-): Promise<RescanOutcome> {
-  return await transact(p.sql, async (tx) => {
-    if (!await lockAvailable(tx, fileId)) return "Gone";
-    const now = p.clock.now();
-    return await recordSkipped(tx, fileId, {
-      startedAt: now,
-      completedAt: now,
-      engine,
-      generation,
-      errorMessage,
-    });
-  });
-}
-
-/** Records an attempt without a verdict and marks the file as done for this generation. */
-async function recordSkipped(
-  tx: Tx,
-  fileId: string,
-  { generation, ...attempt }: Frame & { completedAt: Date; errorMessage: string },
-): Promise<RescanOutcome> {
-  await insertScanAttempt(tx, fileId, { ...attempt, verdict: "Error" });
-  await tx`update files set scan_generation = ${generation} where id = ${fileId}`;
-  return "Error";
-}
-
-async function recordFailedRescan(
-  p: Pick<Platform, "sql" | "clock">,
-  fileId: string,
-  errorMessage: string,
-  { startedAt, engine }: Frame,
 ): Promise<RescanOutcome> {
   return await transact(p.sql, async (tx) => {
     if (!await lockAvailable(tx, fileId)) return "Gone";
     const completedAt = p.clock.now();
+    const { startedAt = completedAt, engine, generation } = o;
     await insertScanAttempt(tx, fileId, { startedAt, completedAt, engine, verdict: "Error", errorMessage });
+    if (o.isSkipped) await tx`update files set scan_generation = ${generation} where id = ${fileId}`;
     return "Error";
   });
 }
@@ -308,7 +276,6 @@ async function lockAvailable(tx: Tx, fileId: string): Promise<FileRow & { scanGe
   return row ?? null;
 }
 
-const NotifyArgs = z.object({ fileId: z.guid() });
 const UUID = "^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$";
 const RECIPIENTS_PER_MESSAGE = 500;
 
@@ -318,7 +285,7 @@ const RECIPIENTS_PER_MESSAGE = 500;
  */
 export const notifyOwnersJob = defineJob({
   name: "files.tell-owners",
-  args: NotifyArgs,
+  args: z.object({ fileId: z.guid() }),
   run: async ({ fileId }, { platform }: JobContext<FilePlatform>) => ({
     told: await notifyOwners(platform, fileId),
   }),

@@ -1,12 +1,11 @@
-import { GroupCommit } from "../../infra/postgres/group_commit.ts";
-import { isTransaction, type Pool, type Sql } from "../../infra/postgres/postgres.ts";
-import { newId } from "../shared/ids.ts";
+import type { Sql } from "../../infra/postgres/postgres.ts";
 import type { PartUpload } from "./parts.ts";
 
 /** An upload that started before its URL expired may still be running this long after. */
 export const LATE_UPLOAD_MS = 60 * 60_000;
 
 export interface NewFile {
+  id: string;
   profile: string;
   fileName: string;
   contentType: string;
@@ -19,33 +18,12 @@ export interface NewFile {
   now: Date;
 }
 
-/** Writes reservations. Concurrent ones share one commit (group commit). */
-export class ReservationWriter {
-  readonly #files: GroupCommit<NewFile, string>;
-
-  constructor(pool: Pool) {
-    this.#files = new GroupCommit((files) => insertReservations(pool, files));
-  }
-
-  /**
-   * Resolves with the file's id.
-   * @param sql a transaction to write it in; a pool: resolves after the commit, which concurrent calls share
-   */
-  async write(q: Sql, file: NewFile): Promise<string> {
-    if (!isTransaction(q)) return await this.#files.add(file);
-    const [id = ""] = await insertReservations(q, [file]);
-    return id;
-  }
-}
-
 /** Inserts Pending files and their staging keys in one statement. @returns the ids, in the given order */
 export async function insertReservations(q: Sql, files: NewFile[]): Promise<string[]> {
   const rows = files.map(({ partUpload, ...file }) => ({
     ...file,
-    id: newId(),
+    ...partUpload,
     writableUntil: new Date(file.uploadExpiresAt.getTime() + LATE_UPLOAD_MS),
-    uploadId: partUpload?.uploadId,
-    partCount: partUpload?.partCount,
   }));
   await q`
     with given as materialized (

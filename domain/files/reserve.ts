@@ -17,11 +17,13 @@ import {
 } from "./parts.ts";
 import type { FilePlatform } from "./platform.ts";
 import { isVisible, time, withDefault } from "../shared/shapes.ts";
-import { requireCallersProfile, requireContentType, requireSize } from "./profile_checks.ts";
-import { type Sql, transact } from "../../infra/postgres/postgres.ts";
+import { requireContentType, requireProfile, requireSize } from "./profiles.ts";
+import { isTransaction, type Sql, transact } from "../../infra/postgres/postgres.ts";
 import type { Platform } from "../shared/platform.ts";
 import { requireConfirmed, uploadExpired } from "./complete.ts";
-import { LATE_UPLOAD_MS } from "./reservation_writer.ts";
+import { insertReservations, LATE_UPLOAD_MS, type NewFile } from "./reservation_writer.ts";
+import { newId } from "../shared/ids.ts";
+import type { OnceWork } from "../requests/idempotency.ts";
 
 const UPLOAD_SECONDS = 15 * 60;
 /** An upload in parts gets extra time: one second per this many bytes, up to MAX_UPLOAD_SECONDS in total. */
@@ -61,73 +63,78 @@ export const ReservationRequest = z.object({
 export type ReservationRequest = z.output<typeof ReservationRequest>;
 
 /**
- * Reserves a file and signs its upload URL. Checks run in this order: product file, profile, type, size, parts.
+ * Reserves a file and signs its upload URL. Checks run in this order: product file, profile, type, size, parts. If the service
+ * crashes while it reserves one with parts, their upload stays at the store, but it is empty because no client has its URLs.
+ * @param once for a repeated request: signs URLs of the reservation of the interrupted request while it lasts
  * @throws MISSING_PERMISSION, FORBIDDEN, FILE_PROFILE_UNKNOWN, FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE,
  * FILE_TOO_LARGE_UNPROCESSABLE; with parts also VALIDATION_ERROR, FILE_STORAGE_UNAVAILABLE
  */
 export async function reserveFile(
   p: Pick<FilePlatform, "sql" | "objects" | "clock" | "config" | "reservationWriter">,
   caller: Caller,
-  o: ReservationRequest,
+  { profile: name, fileName, contentType, sizeBytes, isProduct, parts: requested }: ReservationRequest,
+  once: OnceWork | null = null,
 ): Promise<Reservation> {
-  const tenantId = o.isProduct ? null : caller.tenantId;
+  const tenantId = isProduct ? null : caller.tenantId;
   if (tenantId === null) await requireProductManager(p.sql, caller, "Reserving a product file");
-  const profile = requireCallersProfile(p, o.profile);
-  requireContentType(profile, o.contentType);
-  requireSize(profile, o.sizeBytes);
+  const profile = requireProfile(p, name, ({ serviceOnly }) => !serviceOnly);
+  requireContentType(profile, contentType);
+  requireSize(profile, sizeBytes);
+  const plan = requested && requirePlan(sizeBytes, requested);
 
-  const stagingKey = newStagingKey();
   const now = p.clock.now();
-  const plan = o.parts === null ? null : requirePlan(o.sizeBytes, o.parts);
-  const expiresInSeconds = plan ? secondsForParts(o.sizeBytes) : UPLOAD_SECONDS;
-  const signed = p.objects.signUpload(stagingKey, {
-    contentType: o.contentType,
-    sizeBytes: o.sizeBytes,
-    expiresInSeconds,
-    now,
-  });
-  const byParts = plan && await beginParts(p, stagingKey, o, plan, { expiresInSeconds, now });
-  const { profile: name, fileName, contentType, sizeBytes } = o;
-  const fileId = await p.reservationWriter.write(p.sql, {
-    tenantId,
-    profile: name,
-    fileName,
-    contentType,
-    sizeBytes,
-    stagingKey,
-    partUpload: byParts?.upload ?? null,
-    createdBy: caller.userId,
-    uploadExpiresAt: signed.expiresAt,
-    now,
-  });
-  return {
-    fileId,
-    uploadUrl: signed.url,
-    uploadExpiresAt: signed.expiresAt,
-    requiredHeaders: signed.requiredHeaders,
-    ...(byParts ? { parts: byParts.parts } : {}),
-  };
+  const earlier = once?.isRepeat ? await readReserved(p.sql, once.id, now) : null;
+  const key = earlier?.stagingKey ?? newStagingKey();
+  const expiresInSeconds = earlier
+    ? secondsUntil(earlier.uploadExpiresAt, now)
+    : plan
+    ? secondsForParts(sizeBytes)
+    : UPLOAD_SECONDS;
+  const signed = p.objects.signUpload(key, { contentType, sizeBytes, expiresInSeconds });
+  const uploadId = plan &&
+    (earlier?.uploadId ?? await askStorage(p.objects.startParts(key, { contentType })));
+  // On a repeat whose first reservation has ended, the id is taken, so the new file gets another id.
+  const fileId = earlier?.id ?? (once && !once.isRepeat ? once.id : newId());
+  if (!earlier) {
+    const file: NewFile = {
+      id: fileId,
+      tenantId,
+      profile: name,
+      fileName,
+      contentType,
+      sizeBytes,
+      stagingKey: key,
+      partUpload: plan && uploadId ? { uploadId, partCount: plan.count } : null,
+      createdBy: caller.userId,
+      uploadExpiresAt: signed.expiresAt,
+      now,
+    };
+    if (once || isTransaction(p.sql)) await transact(p.sql, (tx) => insertReservations(tx, [file]));
+    else await p.reservationWriter.add(file);
+  }
+  const urls = { fileId, uploadUrl: signed.url, uploadExpiresAt: signed.expiresAt };
+  const reservation = { ...urls, requiredHeaders: signed.requiredHeaders };
+  if (!plan || !uploadId) return reservation;
+  const partNumbers = numbersTo(plan.count);
+  const o = { uploadId, plan, sizeBytes, partNumbers, expiresInSeconds };
+  return { ...reservation, parts: signParts(p, key, o) };
+}
+
+/** A file that an interrupted request has reserved; null if its reservation has ended. */
+async function readReserved(q: Sql, fileId: string, now: Date) {
+  const [row] = await q<(Pick<FileRow, "id" | "stagingKey" | "uploadExpiresAt"> & Partial<PartUpload>)[]>`
+    select id, staging_key, upload_expires_at, upload_id from files join file_objects on key = staging_key
+    where id = ${fileId} and upload_expires_at > ${now}`;
+  return row ?? null;
 }
 
 /** The time that a client has for an upload by parts of this size. */
 const secondsForParts = (sizeBytes: number): number =>
   Math.min(UPLOAD_SECONDS + Math.ceil(sizeBytes / MIN_UPLOAD_BYTES_PER_SECOND), MAX_UPLOAD_SECONDS);
 
-/**
- * Starts a multipart upload at the store and signs the URL of each part. If the service crashes before it writes the
- * reservation, the upload stays at the store, but it is empty because no client has its URLs.
- */
-async function beginParts(
-  p: Pick<FilePlatform, "objects">,
-  key: string,
-  { contentType, sizeBytes }: ReservationRequest,
-  plan: PartPlan,
-  o: { expiresInSeconds: number; now: Date },
-): Promise<{ upload: PartUpload; parts: PartReservation[] }> {
-  const uploadId = await askStorage(p.objects.startParts(key, { contentType }));
-  const parts = signParts(p, key, { uploadId, plan, sizeBytes, partNumbers: numbersTo(plan.count), ...o });
-  return { upload: { uploadId, partCount: plan.count }, parts };
-}
+/** The whole seconds until a time, at least one: what a URL that ends then can be signed for. */
+const secondsUntil = (end: Date, now: Date): number =>
+  Math.max(1, Math.floor((end.getTime() - now.getTime()) / 1000));
 
 function requirePlan(sizeBytes: number, requested: RequestedParts): PartPlan {
   const plan = planParts(sizeBytes, requested);
@@ -220,11 +227,11 @@ export async function resumeUpload(
     new Date(now.getTime() + secondsForParts(left) * 1000),
     now,
   );
-  const expiresInSeconds = Math.max(1, Math.floor((until.getTime() - now.getTime()) / 1000));
+  const expiresInSeconds = secondsUntil(until, now);
   const sha256 = new Map(checksums.map((part) => [part.partNumber, part.sha256]));
   const done = new Set(received.map(({ partNumber }) => partNumber));
   const partNumbers = numbersTo(partCount).filter((n) => !done.has(n));
-  const parts = signParts(p, key, { uploadId, plan, sizeBytes, partNumbers, sha256, expiresInSeconds, now });
+  const parts = signParts(p, key, { uploadId, plan, sizeBytes, partNumbers, sha256, expiresInSeconds });
   return { fileId, uploadExpiresAt: until, received, parts };
 }
 

@@ -9,7 +9,7 @@ import { holdsAdminSystemAnywhere } from "../rights/system_admin.ts";
 import { requireVersion } from "../shared/version.ts";
 import {
   type FileRow,
-  lockFile,
+  lockVisibleFile,
   requireProductManager,
   requireSystemAdmin,
   RETENTION_CLASSES,
@@ -19,7 +19,8 @@ import { purgedConflict } from "./file_state.ts";
 import { discardObjects } from "./objects.ts";
 
 /** The settings that decide how long a file is kept. */
-export type Retention = Pick<FileRow, "retentionClass" | "retainUntil" | "legalHold">;
+type Retention = Pick<FileRow, "retentionClass" | "retainUntil" | "legalHold">;
+type Hold = Pick<FileRow, "legalHoldBy" | "legalHoldSince" | "legalHoldReason">;
 
 /**
  * Absent members stay unchanged. `retentionClass` and `legalHold` cannot be empty, so null also leaves them unchanged.
@@ -50,7 +51,7 @@ export async function changeRetention(
 ): Promise<FileRow> {
   const mayRelease = change.legalHold === false && await holdsAdminSystemAnywhere(p.rights, caller);
   return await transact(p.sql, async (tx) => {
-    const file = await lockFile(tx, fileId);
+    const file = await lockVisibleFile(tx, caller, fileId);
     const next = mergeRetention(file, change);
     requireCoherence(next, change, p.clock.now());
     if (file.status === "Purged") throw purgedConflict(file);
@@ -62,44 +63,29 @@ export async function changeRetention(
     requireVersion(ifMatch, file.version);
     if (isSame(file, next)) return file;
 
-    const held = holdAfter(file, next, {
-      by: caller.userId,
-      since: p.clock.now(),
-      reason: change.reason ?? null,
-    });
+    const reason = change.reason ?? null;
+    const set = { legalHoldBy: caller.userId, legalHoldSince: p.clock.now(), legalHoldReason: reason };
+    const held = holdAfter(file, next, set);
     const [row] = await tx<FileRow[]>`
       update files set retention_class = ${next.retentionClass}, retain_until = ${next.retainUntil},
-        legal_hold = ${next.legalHold}, legal_hold_by = ${held.by}, legal_hold_since = ${held.since},
-        legal_hold_reason = ${held.reason}, version = version + 1
+        legal_hold = ${next.legalHold}, legal_hold_by = ${held.legalHoldBy}, legal_hold_since = ${held.legalHoldSince},
+        legal_hold_reason = ${held.legalHoldReason}, version = version + 1
       where id = ${fileId} returning *`;
     // A hold kept the content of a file that a rescan found infected.
     if (file.status === "Infected" && !next.legalHold) await discardObjects(tx, [fileId], p.clock.now());
     await recordAudit(tx, caller, "file.retention", fileId, {
-      before: retentionOf(file),
-      after: { ...next, reason: change.reason ?? null },
+      before: mergeRetention(file, {}),
+      after: { ...next, reason },
     });
     return row ?? file;
   });
 }
 
-interface Hold {
-  by: string | null;
-  since: Date | null;
-  reason: string | null;
-}
-
 /** The user who set the hold that applies after the change: the caller if the hold is new. */
-function holdAfter(file: FileRow, next: Retention, set: Hold): Hold {
-  if (!next.legalHold) return { by: null, since: null, reason: null };
-  if (!file.legalHold) return set;
-  return { by: file.legalHoldBy, since: file.legalHoldSince, reason: file.legalHoldReason };
-}
-
-const retentionOf = ({ retentionClass, retainUntil, legalHold }: Retention): Retention => ({
-  retentionClass,
-  retainUntil,
-  legalHold,
-});
+const holdAfter = (file: FileRow, next: Retention, set: Hold): Hold =>
+  next.legalHold
+    ? file.legalHold ? file : set
+    : { legalHoldBy: null, legalHoldSince: null, legalHoldReason: null };
 
 /** The settings after the change. A file that becomes Permanent loses its `retainUntil`. */
 function mergeRetention(file: Retention, change: RetentionChange): Retention {

@@ -13,7 +13,7 @@ import type { Platform } from "../shared/platform.ts";
 import { profilesOf, typeAllowed } from "./profiles.ts";
 import { ContentUnreadable, scanContent } from "./scan_content.ts";
 import type { FileRow, FileStatus } from "./file.ts";
-import { deleteDiscarded, discardObject, endWrite, newFinalKey, registerObject } from "./objects.ts";
+import { deleteDiscarded, endWrite, newFinalKey, registerObject } from "./objects.ts";
 import { failScan, recordFailedAttempt, settleScan } from "./verdict.ts";
 import { transact } from "../../infra/postgres/postgres.ts";
 
@@ -36,15 +36,19 @@ const ATTEMPTS_WHEN_UNAVAILABLE = 14;
  * @throws PostponeJob if the engine or storage gave no answer; the file stays Scanning
  */
 export async function scanFile(p: Platform, fileId: string, signal: AbortSignal): Promise<FileStatus> {
-  const file = await beginAttempt(p, fileId);
-  if (!file) return await statusOf(p, fileId);
   const startedAt = p.clock.now();
+  // Until the attempt's time limit, the sweep does not queue the file again.
+  const dueAt = new Date(startedAt.getTime() + SCAN_TIMEOUT_MS);
+  const [file] = await p.sql<FileRow[]>`
+    update files set scan_due_at = ${dueAt} where id = ${fileId} and status = 'Scanning' returning *`;
+  if (!file) return await statusOf(p, fileId);
   let engine: ScannerStatus | null = null;
   try {
     engine = await p.scanner.status();
     const finalKey = await ensureFinalCopy(p, file);
     if (finalKey !== null) {
-      const profile = profileOf(p, file);
+      const profile = profilesOf(p.config).get(file.profile);
+      if (!profile) throw new Error(`the configuration no longer has the profile ${file.profile}`);
       const scan = await scanContent(p, { ...file, finalKey, isOwn: profile.serviceOnly }, signal);
       const allowed = typeAllowed(profile, file.declaredContentType, scan.detectedContentType ?? "");
       await settleScan(p, file, { ...scan, isTypeAllowed: allowed }, { startedAt, engine });
@@ -60,24 +64,10 @@ export async function scanFile(p: Platform, fileId: string, signal: AbortSignal)
   return await statusOf(p, fileId);
 }
 
-/** Moves `scan_due_at` to the attempt's time limit, so that the sweep does not requeue the file before. */
-async function beginAttempt(p: Platform, fileId: string): Promise<FileRow | null> {
-  const dueAt = new Date(p.clock.now().getTime() + SCAN_TIMEOUT_MS);
-  const [file] = await p.sql<FileRow[]>`
-    update files set scan_due_at = ${dueAt} where id = ${fileId} and status = 'Scanning' returning *`;
-  return file ?? null;
-}
-
 export async function statusOf(p: Pick<Platform, "sql">, fileId: string): Promise<FileStatus> {
   const [row] = await p.sql<{ status: FileStatus }[]>`select status from files where id = ${fileId}`;
   if (!row) throw new Error(`file ${fileId} does not exist`);
   return row.status;
-}
-
-function profileOf(p: Platform, file: FileRow) {
-  const profile = profilesOf(p.config).get(file.profile);
-  if (!profile) throw new Error(`the configuration no longer has the profile ${file.profile}`);
-  return profile;
 }
 
 /** A failed attempt. Callers see `message`. Addresses of engine and storage are only in the log. */
@@ -148,19 +138,21 @@ async function ensureFinalCopy(p: Platform, file: FileRow): Promise<string | nul
   const key = newFinalKey();
   const writableUntil = new Date(p.clock.now().getTime() + ORPHAN_COPY_MS);
   await registerObject(p.sql, { key, fileId: file.id, writableUntil });
+  let missing: unknown = null;
   try {
     const copied = await p.objects.copy(file.stagingKey, key, { ifEtag: file.stagedEtag ?? "" });
     if (copied.sizeBytes !== file.sizeBytes) throw new ContentUnreadable("the copy has another size");
     if (await claimFinalKey(p, file, key, copied.etag)) return key;
   } catch (error) {
     if (!(error instanceof ObjectNotFound || error instanceof ObjectChanged)) throw error;
-    await transact(p.sql, (tx) => endWrite(tx, key, p.clock.now())); // nothing was copied there
-    // The staging object may be gone because another attempt has finished its copy.
-    const current = await readFinalKey(p, file.id);
-    if (current === undefined) throw error;
-    return current;
+    missing = error;
+    await endWrite(p.sql, key, p.clock.now()); // nothing was copied there
   }
-  return await readFinalKey(p, file.id) ?? null;
+  // The staging object may be gone because another attempt has finished its copy.
+  const [current] = await p.sql<{ finalKey: string | null }[]>`
+    select final_key from files where id = ${file.id} and status = 'Scanning'`;
+  if (missing && current?.finalKey === null) throw missing;
+  return current?.finalKey ?? null;
 }
 
 /** Sets `final_key` and keeps the copy. @returns false if another attempt was faster; then this copy is discarded */
@@ -173,20 +165,12 @@ async function claimFinalKey(p: Platform, file: FileRow, key: string, etag: stri
       await endWrite(tx, key, now);
       return false;
     }
-    const kept = await tx`select from file_objects
-      where key = ${key} and delete_at > ${new Date(now.getTime() + MARGIN_MS)} for update`;
+    const kept = await tx`update file_objects set writable_until = null, delete_at = null
+      where key = ${key} and delete_at > ${new Date(now.getTime() + MARGIN_MS)}`;
     if (kept.count === 0) {
       throw new ContentUnreadable("the copy took too long and is already due for deletion");
     }
-    await endWrite(tx, key, null);
-    await discardObject(tx, file.stagingKey, now);
+    await tx`update file_objects set delete_at = ${now} where key = ${file.stagingKey}`;
     return true;
   });
-}
-
-/** Reads the final key. @returns null if the file is not Scanning; undefined if it is Scanning without a final copy */
-async function readFinalKey(p: Pick<Platform, "sql">, fileId: string): Promise<string | null | undefined> {
-  const [row] = await p.sql<{ finalKey: string | null }[]>`
-    select final_key from files where id = ${fileId} and status = 'Scanning'`;
-  return row ? row.finalKey ?? undefined : null;
 }

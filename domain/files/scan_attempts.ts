@@ -5,9 +5,6 @@ import { pageOf } from "../shared/lists.ts";
 import type { PageRequest } from "../shared/paging.ts";
 import { time } from "../shared/shapes.ts";
 
-const ScanAttemptVerdict = z.enum(["Clean", "Infected", "TypeRejected", "Error"]);
-export type ScanAttemptVerdict = z.output<typeof ScanAttemptVerdict>;
-
 /** One scan attempt, as callers see it. */
 export const ScanAttempt = z.object({
   attemptNumber: z.int(),
@@ -16,7 +13,7 @@ export const ScanAttempt = z.object({
   durationMs: z.int(),
   engine: z.string().nullable(),
   databaseVersion: z.string().nullable(),
-  verdict: ScanAttemptVerdict,
+  verdict: z.enum(["Clean", "Infected", "TypeRejected", "Error"]),
   detectedContentType: z.string().nullable(),
   signatureName: z.string().nullable(),
   errorMessage: z.string().nullable(),
@@ -44,10 +41,10 @@ export interface AttemptStart {
 
 interface NewScanAttempt extends AttemptStart {
   completedAt: Date;
-  verdict: ScanAttemptVerdict;
+  verdict: ScanAttempt["verdict"];
   detectedContentType?: string | null;
   signatureName?: string | null;
-  errorMessage?: string;
+  errorMessage?: string | null;
   isUnreadable?: boolean;
 }
 

@@ -10,15 +10,13 @@ import type { FilePlatform } from "./platform.ts";
 import { SCAN_TIMEOUT_MS, scanFile, statusOf } from "./scan.ts";
 import { failScan } from "./verdict.ts";
 
-const ScanArgs = z.object({ fileId: z.guid() });
-
 /**
  * Scans one file. Engine and storage failures postpone the job (see `scanFile`); retries are for failures of the
  * service itself. When the retries are used up, the sweep enqueues a new scan job.
  */
 export const scanFileJob = defineJob({
   name: "files.scan",
-  args: ScanArgs,
+  args: z.object({ fileId: z.guid() }),
   timeoutMs: SCAN_TIMEOUT_MS,
   share: 1 / 2,
   run: async ({ fileId }, job: JobContext<FilePlatform>) => ({
@@ -32,19 +30,16 @@ export const scanFileJob = defineJob({
   }),
 });
 
-/** A confirmed upload. The scan requires the size and ETag of `staged`. */
-interface Confirmation {
-  fileId: string;
-  staged: StoredObject;
-  createdBy: string | null;
-  traceId?: string;
-}
-
 /**
  * Pending → Scanning; enqueues the scan job in the caller's transaction.
+ * @param o.staged the scan requires its size and ETag
  * @returns the file; null if it is not Pending or its reservation has expired
  */
-export async function startScanning(p: Platform, tx: Tx, o: Confirmation): Promise<FileRow | null> {
+export async function startScanning(
+  p: Platform,
+  tx: Tx,
+  o: { fileId: string; staged: StoredObject; createdBy: string | null; traceId?: string },
+): Promise<FileRow | null> {
   const now = p.clock.now();
   const [file] = await tx<FileRow[]>`
     update files set status = 'Scanning', size_bytes = ${o.staged.sizeBytes}, staged_etag = ${o.staged.etag},

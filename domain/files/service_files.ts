@@ -1,5 +1,4 @@
 import { keepsFiles } from "../../infra/areas.ts";
-import type { StoredObject } from "../../infra/objectstore/multipart.ts";
 import { type Sql, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import type { Actor } from "../audit/audit.ts";
 import { problem } from "../problems/problem.ts";
@@ -8,17 +7,21 @@ import { type FileRecord, fileRecord, type FileRow } from "./file.ts";
 import { stateConflict } from "./file_state.ts";
 import { deliveryKey, deliveryPath, newStagingKey } from "./objects.ts";
 import type { FilePlatform } from "./platform.ts";
-import { requireContentType, requireServiceProfile, requireSize } from "./profile_checks.ts";
-import { EXPORT_CONTENT_TYPE, EXPORT_PROFILE, type FileProfile } from "./profiles.ts";
+import {
+  EXPORT_CONTENT_TYPE,
+  EXPORT_PROFILE,
+  type FileProfile,
+  requireContentType,
+  requireProfile,
+  requireSize,
+} from "./profiles.ts";
 import { holdFile, releaseOwnerReferences } from "./references.ts";
 import { insertReservations, type NewFile } from "./reservation_writer.ts";
 import { startScanning } from "./scan_job.ts";
 import type { AttachableFile, AttachedFiles, FileReader } from "../notifications/platform.ts";
 import { holds } from "../rights/caller.ts";
+import { newId } from "../shared/ids.ts";
 import { SERVICE_SCOPES } from "./service_scopes.ts";
-
-export { deliveryPath } from "./objects.ts";
-export { releaseOwnerReferences } from "./references.ts";
 
 /** Maximum time in which the service writes one of its own files. */
 const WRITE_TIMEOUT_MS = 6 * 60 * 60_000;
@@ -46,13 +49,15 @@ export async function storeServiceFile(
   content: ReadableStream<Uint8Array>,
   confirm: (tx: Tx, fileId: string) => Promise<void> = async () => {},
 ): Promise<{ fileId: string; sizeBytes: number }> {
-  const { tenantId, fileName, contentType, createdBy } = o;
-  const profile = requireServiceProfile(p, o.profile);
+  const { tenantId, fileName, contentType, createdBy, owner, keepUntil } = o;
+  const profile = requireProfile(p, o.profile);
   requireContentType(profile, contentType);
   const stagingKey = newStagingKey();
   const now = p.clock.now();
-  const [fileId = ""] = await transact(p.sql, (tx) =>
+  const fileId = newId();
+  await transact(p.sql, (tx) =>
     insertReservations(tx, [{
+      id: fileId,
       tenantId,
       profile: profile.name,
       fileName,
@@ -67,24 +72,14 @@ export async function storeServiceFile(
   const staged = await p.objects.write(stagingKey, limitSize(profile, content), { contentType });
   await transact(p.sql, async (tx) => {
     await confirm(tx, fileId);
-    await confirmServiceFile(p, tx, fileId, o, staged);
+    const file = await startScanning(p, tx, { fileId, staged, createdBy });
+    if (!file) throw problem("FILE_UPLOAD_EXPIRED_CONFLICT", "Writing the file took too long.");
+    if (keepUntil) {
+      await tx`update files set retention_class = 'Temporary', retain_until = ${keepUntil} where id = ${fileId}`;
+    }
+    if (owner) await holdFile(tx, { fileId, tenantId, scope: owner.scope, ownerId: owner.id, createdBy });
   });
   return { fileId, sizeBytes: staged.sizeBytes };
-}
-
-async function confirmServiceFile(
-  p: FilePlatform,
-  tx: Tx,
-  fileId: string,
-  { tenantId, owner, createdBy, keepUntil }: ServiceFile,
-  staged: StoredObject,
-): Promise<void> {
-  const file = await startScanning(p, tx, { fileId, staged, createdBy });
-  if (!file) throw problem("FILE_UPLOAD_EXPIRED_CONFLICT", "Writing the file took too long.");
-  if (keepUntil) {
-    await tx`update files set retention_class = 'Temporary', retain_until = ${keepUntil} where id = ${fileId}`;
-  }
-  if (owner) await holdFile(tx, { fileId, tenantId, scope: owner.scope, ownerId: owner.id, createdBy });
 }
 
 /** Stops a stream that exceeds `maxBytes` of its profile, so that it cannot fill the bucket. */
@@ -137,20 +132,19 @@ export async function openOwnContent(
 }
 
 /**
- * Signs a download URL of an Available file, valid for five minutes by default.
+ * Signs a download URL of an Available file, valid for five minutes.
  * @throws FILE_NOT_FOUND, FILE_NOT_AVAILABLE_CONFLICT, FILE_INFECTED_CONFLICT, FILE_PURGED_CONFLICT
  */
 export async function signFileDownload(
-  p: Pick<FilePlatform, "sql" | "objects" | "clock">,
+  p: Pick<FilePlatform, "sql" | "objects">,
   fileId: string,
-  o: { expiresInSeconds?: number } = {},
 ): Promise<DownloadUrl> {
-  return signDownload(p, await readFile(p.sql, fileId), o.expiresInSeconds);
+  return signDownload(p, await readFile(p.sql, fileId));
 }
 
 /** Signs a download URL of an Available file for five minutes, and writes an audit row. Throws as `signFileDownload`. */
 export async function giveServiceDownload(
-  p: Pick<FilePlatform, "sql" | "objects" | "clock" | "auditWriter">,
+  p: Pick<FilePlatform, "sql" | "objects" | "auditWriter">,
   actor: Actor,
   fileId: string,
 ): Promise<DownloadUrl> {
@@ -163,7 +157,7 @@ export async function giveServiceDownload(
  * FILE_PURGED_CONFLICT
  */
 export async function signTenantDownload(
-  p: Pick<FilePlatform, "config" | "sql" | "objects" | "clock">,
+  p: Pick<FilePlatform, "config" | "sql" | "objects">,
   tenantId: string,
   fileId: string,
 ): Promise<DownloadUrl> {

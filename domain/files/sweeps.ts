@@ -3,11 +3,9 @@ import { enqueueJob } from "../jobs/enqueue.ts";
 import type { AnyJobType } from "../jobs/job_type.ts";
 import { type Batch, maintenanceJob, type Work } from "../jobs/maintenance.ts";
 import type { Platform } from "../shared/platform.ts";
-import type { FileRow } from "./file.ts";
-import { emitFilesPurged } from "./file_events.ts";
-import { deleteDiscarded, deleteDueObjects, discardObjects } from "./objects.ts";
+import { deleteDiscarded, deleteDueObjects } from "./objects.ts";
 import type { FilePlatform } from "./platform.ts";
-import { auditServicePurges } from "./purge_file.ts";
+import { purgeFiles } from "./purge_file.ts";
 import { JOB_REASONS } from "./purge_reasons.ts";
 import { scanFileJob } from "./scan_job.ts";
 
@@ -29,53 +27,42 @@ function sweep(name: string, run: Work<FilePlatform>["run"]): AnyJobType<FilePla
 
 /** Purges one batch of Pending files whose upload time has expired. A legal hold keeps even an empty reservation. */
 export async function expireReservations(p: Platform, batch: Partial<Batch> = {}): Promise<number> {
-  return await purgeDue(p, batch, {
-    status: "Pending",
-    reason: JOB_REASONS.uploadExpired,
-    due: (tx, now) =>
+  return await purgeDue(
+    p,
+    batch,
+    { from: "Pending", reason: JOB_REASONS.uploadExpired },
+    (tx, now) =>
       tx`status = 'Pending' and not legal_hold and upload_expires_at <= ${now} order by upload_expires_at`,
-  });
+  );
 }
 
 /** Purges one batch of files without references whose retention has ended. */
 export async function collectExpired(p: Platform, batch: Partial<Batch> = {}): Promise<number> {
-  return await purgeDue(p, batch, {
-    status: null,
-    reason: JOB_REASONS.retentionExpired,
-    due: (tx, now) =>
+  return await purgeDue(
+    p,
+    batch,
+    { reason: JOB_REASONS.retentionExpired },
+    (tx, now) =>
       tx`status in ('Available', 'Failed') and reference_count = 0 and not legal_hold
-        and retention_class <> 'Permanent' and collect_at <= ${now} order by collect_at`,
-  });
+      and retention_class <> 'Permanent' and collect_at <= ${now} order by collect_at`,
+  );
 }
 
-/** The selection of files to purge. */
-interface Purge {
-  /** The status they had, for the audit log; null: not the same for all. */
-  status: "Pending" | null;
-  reason: string;
-  /** SQL condition and order. */
-  due: (tx: Tx, now: Date) => SqlPart;
-}
-
+/** @param due returns the SQL condition and order of the files */
 async function purgeDue(
   p: Platform,
   { limit = BATCH, signal }: Partial<Batch>,
-  { status, reason, due }: Purge,
+  o: Pick<Parameters<typeof purgeFiles>[2], "from" | "reason">,
+  due: (tx: Tx, now: Date) => SqlPart,
 ): Promise<number> {
-  const now = p.clock.now();
-  const ids = await transact(p.sql, async (tx) => {
-    const rows = await tx<FileRow[]>`
-      update files set status = 'Purged', purge_reason = ${reason}, purged_at = ${now}, version = version + 1
-      where id in (select id from files where ${due(tx, now)} limit ${limit} for update skip locked)
-      returning *`;
-    await auditServicePurges(tx, status, rows);
-    await emitFilesPurged(p, tx, rows);
-    const purged = rows.map((row) => row.id);
-    await discardObjects(tx, purged, now);
-    return purged;
+  const rows = await transact(p.sql, async (tx) => {
+    const files = tx`select id from files where ${
+      due(tx, p.clock.now())
+    } limit ${limit} for update skip locked`;
+    return await purgeFiles(p, tx, { ...o, which: tx`id in (${files})` });
   });
-  await deleteDiscarded(p, ids, signal);
-  return ids.length;
+  await deleteDiscarded(p, rows.map(({ id }) => id), signal);
+  return rows.length;
 }
 
 /** Enqueues a new scan for one batch of stuck files. If the lost scan still finishes, the first verdict counts. */
@@ -93,7 +80,8 @@ export async function requeueStuckScans(
         order by scan_due_at limit ${limit} for update skip locked)
       returning id, tenant_id, created_by`;
     for (const { id, tenantId, createdBy } of stuck) {
-      await enqueueJob(p, tx, scanFileJob, { fileId: id }, { tenantId, createdBy });
+      const uniqueKey = `scan:${id}`; // many scans that only wait are overdue too
+      await enqueueJob(p, tx, scanFileJob, { fileId: id }, { tenantId, createdBy, uniqueKey });
     }
     return stuck.length;
   });

@@ -2,7 +2,6 @@ const OPENING_CHARACTERS = 8192;
 
 /** Text that was detected. */
 export interface FoundText {
-  encoding: string;
   /** The first characters: at least 8,192, or the whole text if it is shorter. */
   opening: string;
   /** False if only the declared charset fits. That is weak evidence: nearly any binary is valid windows-1252. */
@@ -82,17 +81,11 @@ function candidatesFor(start: Uint8Array, charset: string | undefined): Candidat
     const decoder = marked.startsWith("utf-32")
       ? new Utf32Decoder(marked === "utf-32le")
       : decoderFor(marked);
-    return decoder ? [{ encoding: marked, decoder, opening: "", unicode: true }] : [];
+    return decoder ? [{ decoder, opening: "", unicode: true }] : [];
   }
   return ["utf-8", charset].flatMap((label) => {
     const decoder = label === undefined ? undefined : decoderFor(label);
-    if (!decoder) return [];
-    return [{
-      encoding: decoder.encoding,
-      decoder,
-      opening: "",
-      unicode: decoder.encoding === "utf-8",
-    }];
+    return decoder ? [{ decoder, opening: "", unicode: decoder.encoding === "utf-8" }] : [];
   });
 }
 

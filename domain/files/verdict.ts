@@ -1,11 +1,12 @@
-import { transact, type Tx } from "../../infra/postgres/postgres.ts";
+import { transact } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import type { Platform } from "../shared/platform.ts";
+import type { ScannerStatus } from "../../infra/scanner/scanner.ts";
 import type { ContentScan } from "./scan_content.ts";
 import type { FileRow } from "./file.ts";
 import { emitFileAvailable, emitFileInfected } from "./file_events.ts";
 import { discardObjects } from "./objects.ts";
-import { markPurged } from "./purge_file.ts";
+import { purgeFiles } from "./purge_file.ts";
 import { JOB_REASONS } from "./purge_reasons.ts";
 import { generationOf } from "./rescan_generation.ts";
 import { type AttemptStart, insertScanAttempt } from "./scan_attempts.ts";
@@ -28,7 +29,7 @@ export async function settleScan(
   p: Pick<Platform, "sql" | "clock" | "wakeUps">,
   file: FileRow,
   found: ContentScan & { isTypeAllowed: boolean },
-  attempt: AttemptStart,
+  attempt: { startedAt: Date; engine: ScannerStatus },
 ): Promise<void> {
   const { id } = file;
   const signatureName = found.verdict.verdict === "Infected" ? found.verdict.signatureName : null;
@@ -40,7 +41,10 @@ export async function settleScan(
     ? "Clean"
     : "TypeRejected";
   await transact(p.sql, async (tx) => {
-    if (!await lockScanning(tx, id)) return;
+    const { count } = await tx`
+      update files set sha256 = ${sha256}, detected_content_type = ${detectedContentType}
+      where id = ${id} and status = 'Scanning'`;
+    if (count === 0) return;
     const now = p.clock.now();
     await insertScanAttempt(tx, id, {
       ...attempt,
@@ -48,16 +52,11 @@ export async function settleScan(
       verdict,
       detectedContentType,
       signatureName,
-      ...(exceededLimit === null ? {} : { errorMessage: exceededLimit }),
+      errorMessage: exceededLimit,
     });
-    await tx`update files set sha256 = ${sha256}, detected_content_type = ${detectedContentType} where id = ${id}`;
     if (verdict === "TypeRejected") {
-      await markPurged(p, tx, {
-        fileId: id,
-        from: "Scanning",
-        ...(exceededLimit === null ? TYPE_REJECTED : ARCHIVE_REJECTED),
-        now,
-      });
+      const rejected = exceededLimit === null ? TYPE_REJECTED : ARCHIVE_REJECTED;
+      await purgeFiles(p, tx, { which: tx`id = ${id}`, from: "Scanning", ...rejected });
     } else if (verdict === "Infected") {
       await tx`update files set status = 'Infected', signature_name = ${signatureName}, scan_due_at = null,
         version = version + 1 where id = ${id}`;
@@ -69,7 +68,7 @@ export async function settleScan(
       });
       await emitFileInfected(p, tx, { ...file, detectedContentType, signatureName });
     } else {
-      const generation = attempt.engine === null ? 0 : await generationOf(tx, attempt.engine);
+      const generation = await generationOf(tx, attempt.engine);
       await tx`update files set status = 'Available', available_at = ${now}, scan_due_at = null,
         scan_generation = ${generation}, version = version + 1 where id = ${id}`;
       await emitFileAvailable(p, tx, { ...file, detectedContentType });
@@ -97,7 +96,8 @@ export async function recordFailedAttempt(
   o: FailedAttempt,
 ): Promise<{ unreadableCount: number; delayMs: number } | null> {
   return await transact(p.sql, async (tx) => {
-    if (!await lockScanning(tx, fileId)) return null;
+    const locked = await tx`select from files where id = ${fileId} and status = 'Scanning' for update`;
+    if (locked.count === 0) return null;
     const now = p.clock.now();
     const attemptNumber = await insertScanAttempt(tx, fileId, {
       ...o,
@@ -124,23 +124,11 @@ export async function failScan(
   reason?: string,
 ): Promise<void> {
   await transact(p.sql, async (tx) => {
-    if (!await lockScanning(tx, fileId)) return;
-    if (reason !== undefined) {
-      const now = p.clock.now();
-      const attempt = {
-        startedAt: now,
-        completedAt: now,
-        engine: null,
-        verdict: "Error",
-        errorMessage: reason,
-      } as const;
-      await insertScanAttempt(tx, fileId, attempt);
-    }
-    await tx`update files set status = 'Failed', scan_due_at = null, version = version + 1 where id = ${fileId}`;
+    const { count } = await tx`update files set status = 'Failed', scan_due_at = null, version = version + 1
+      where id = ${fileId} and status = 'Scanning'`;
+    if (count === 0 || reason === undefined) return;
+    const now = p.clock.now();
+    const times = { startedAt: now, completedAt: now };
+    await insertScanAttempt(tx, fileId, { ...times, engine: null, verdict: "Error", errorMessage: reason });
   });
-}
-
-async function lockScanning(tx: Tx, fileId: string): Promise<boolean> {
-  const rows = await tx`select from files where id = ${fileId} and status = 'Scanning' for update`;
-  return rows.length === 1;
 }

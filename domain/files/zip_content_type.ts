@@ -24,11 +24,11 @@ const MAX_DIRECTORY_BYTES = 1024 * 1024;
 const MAX_PART_BYTES = 1024 * 1024;
 const OOXML = "application/vnd.openxmlformats-officedocument.";
 const TYPE_PARTS = new Set(["[content_types].xml", "mimetype", "_rels/.rels"]);
-const macroEnabled: Record<string, string> = {
-  [`${OOXML}wordprocessingml.document`]: "application/vnd.ms-word.document.macroenabled.12",
-  [`${OOXML}spreadsheetml.sheet`]: "application/vnd.ms-excel.sheet.macroenabled.12",
-  [`${OOXML}presentationml.presentation`]: "application/vnd.ms-powerpoint.presentation.macroenabled.12",
-};
+const MACRO_ENABLED = new Map([
+  [`${OOXML}wordprocessingml.document`, "application/vnd.ms-word.document.macroenabled.12"],
+  [`${OOXML}spreadsheetml.sheet`, "application/vnd.ms-excel.sheet.macroenabled.12"],
+  [`${OOXML}presentationml.presentation`, "application/vnd.ms-powerpoint.presentation.macroenabled.12"],
+]);
 
 /** The last bytes of the content, where a zip has its end record, possibly followed by a comment. */
 interface Tail {
@@ -131,13 +131,14 @@ function isAmbiguous(entries: Entry[]): boolean {
 }
 
 function ooxmlType(contentTypes: string, entries: Entry[]): string | null {
-  const main = /ContentType\s*=\s*["']([^"']+)\.main\+xml["']/i.exec(contentTypes)?.[1]?.toLowerCase();
+  const main = /ContentType\s*=\s*["']([\w./+-]{1,150})\.main\+xml["']/i.exec(contentTypes)?.[1]
+    ?.toLowerCase();
   if (main === undefined || !entries.some((entry) => entry.name === "_rels/.rels")) return null;
   if (main.includes("macroenabled")) return `${main}.12`;
   // A macro project may have any file name, but it runs only if its content type is declared.
   const hasMacros = entries.some((entry) => /(^|\/)vbaproject\.bin$/i.test(entry.name)) ||
     /vbaproject|macroenabled|&#/i.test(contentTypes);
-  return hasMacros ? macroEnabled[main] ?? null : main;
+  return hasMacros ? MACRO_ENABLED.get(main) ?? null : main;
 }
 
 /** The type named in the `mimetype` part of an OpenDocument or EPUB file; null if a required part is missing. */
@@ -145,7 +146,7 @@ function packageType(mimetype: string, entries: Entry[]): string | null {
   const type = mimetype.trim().toLowerCase();
   const has = (name: string) => entries.some((entry) => entry.name === name);
   if (type === "application/epub+zip") return has("META-INF/container.xml") ? type : null;
-  if (!/^application\/vnd\.oasis\.opendocument\.[a-z-]+$/.test(type)) return null;
+  if (!/^application\/vnd\.oasis\.opendocument\.[a-z-]{1,50}$/.test(type)) return null;
   return has("content.xml") && has("META-INF/manifest.xml") ? type : null;
 }
 

@@ -1,7 +1,7 @@
 import { type Sql, type SqlPart, transact, type Tx } from "../../infra/postgres/postgres.ts";
 import { recordAudit } from "../audit/audit.ts";
 import { FORMATS } from "../documents/formats.ts";
-import { releaseOwnerReferences } from "../files/service_files.ts";
+import { releaseOwnerReferences } from "../files/references.ts";
 import { SERVICE_SCOPES } from "../files/service_scopes.ts";
 import type { Caller } from "../rights/caller.ts";
 import { newId } from "../shared/ids.ts";

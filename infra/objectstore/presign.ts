@@ -19,10 +19,9 @@ interface Signing {
   clock: StoreClock;
 }
 
-/** The validity of a signed URL. `now` is the time of the service's clock; absent: the current time. */
+/** The validity of a signed URL. */
 export interface Validity {
   expiresInSeconds: number;
-  now?: Date;
 }
 
 /**
@@ -89,16 +88,15 @@ export function presignInline(
     "response-content-disposition": "inline",
     "response-content-type": o.contentType,
   };
-  const now = signing.clock.toService(startOfDay(o.now ? signing.clock.toStore(o.now) : signing.clock.now()));
-  return presign(signing, { method: "GET", key, headers: {}, query }, { ...o, now });
+  return presign(signing, { method: "GET", key, headers: {}, query }, o, DAY_MS);
 }
 
-const startOfDay = (time: Date): Date => new Date(Math.floor(time.getTime() / DAY_MS) * DAY_MS);
-
+/** @param stepMs URLs that are signed within one step of this length have the same validity */
 function presign(
   { signer, clock }: Signing,
   request: SignableRequest,
-  { expiresInSeconds, now }: Validity,
+  { expiresInSeconds }: Validity,
+  stepMs = 1_000, // the format has whole seconds
 ): SignedUrl {
   assertKey(request.key);
   if (!Number.isInteger(expiresInSeconds) || expiresInSeconds < 1 || expiresInSeconds > 604_800) {
@@ -106,8 +104,7 @@ function presign(
       `expiresInSeconds: found ${expiresInSeconds}, expected a whole number from 1 to 604800`,
     );
   }
-  const storeTime = now ? clock.toStore(now) : clock.now();
-  const signedAt = new Date(Math.floor(storeTime.getTime() / 1000) * 1000); // the format has whole seconds
+  const signedAt = new Date(Math.floor(clock.now().getTime() / stepMs) * stepMs);
   const url = signer.sign(request, { signedAt, expiresInSeconds });
   return { url, expiresAt: clock.toService(new Date(signedAt.getTime() + expiresInSeconds * 1000)) };
 }
@@ -128,7 +125,7 @@ const UNSAFE =
 export function attachment(fileName: string): string {
   const name = safeFileName(fileName);
   const fallback = name.replaceAll(/[^\x20-\x7e]+/g, "_").replaceAll(/["%\\]/g, "_");
-  return `attachment; filename="${fallback}"; filename*=UTF-8''${encodeExtValue(name)}`;
+  return `attachment; filename="${fallback}"; filename*=UTF-8''${encodeRfc3986(name)}`;
 }
 
 function safeFileName(fileName: string): string {
@@ -150,12 +147,6 @@ function cutBeforeExtension(name: string): string {
     kept += segment;
   }
   return (kept || "download") + extension;
-}
-
-/** RFC 8187 `value-chars`: percent-encodes every byte of the UTF-8 form that is not an attr-char. */
-function encodeExtValue(text: string): string {
-  return encodeURIComponent(text)
-    .replaceAll(/['()*]/g, (c) => "%" + c.charCodeAt(0).toString(16).toUpperCase());
 }
 
 /** A request that a URL is signed for. */

@@ -37,11 +37,6 @@ export class StoreClock extends RemoteClock {
     return response;
   }
 
-  /** Converts the service's `time` to the store's clock. */
-  toStore(time: Date): Date {
-    return new Date(time.getTime() + this.offsetMs);
-  }
-
   /** Converts the store's `time` to the service's clock. */
   toService(time: Date): Date {
     return new Date(time.getTime() - this.offsetMs);

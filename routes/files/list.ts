@@ -119,9 +119,8 @@ export const retentionRoutes = [
       "PRECONDITION_FAILED",
       "FORBIDDEN",
     ],
-    async run({ platform, db, caller, params, body, call }) {
-      const { id } = await readVisibleFile(db, caller, params.id);
-      const file = await changeRetention(platform, caller, id, body, call.ifMatch);
+    async run({ platform, caller, params, body, call }) {
+      const file = await changeRetention(platform, caller, params.id, body, call.ifMatch);
       return okVersioned(fileRecord(file), file.version);
     },
   }),
@@ -140,9 +139,7 @@ export const retentionRoutes = [
       ...FILE_REFUSALS,
       "FORBIDDEN",
     ],
-    async run({ platform, db, caller, params, body }) {
-      const { id } = await readVisibleFile(db, caller, params.id);
-      return ok(await purgeFile(platform, caller, id, body.reason));
-    },
+    run: async ({ platform, caller, params, body }) =>
+      ok(await purgeFile(platform, caller, params.id, body.reason)),
   }),
 ] as const;

@@ -106,10 +106,9 @@ export const referenceRoutes = [
       ...FILE_REFUSALS,
       "FORBIDDEN",
     ],
-    async run({ platform, db, caller, params, body }) {
-      const file = await readVisibleFile(db, caller, params.id);
-      const reference = await referenceFile(platform, caller, file.id, body);
-      return created(reference, `/api/v1/files/${file.id}/references/${reference.referenceId}`);
+    async run({ platform, caller, params, body }) {
+      const reference = await referenceFile(platform, caller, params.id, body);
+      return created(reference, `/api/v1/files/${params.id}/references/${reference.referenceId}`);
     },
   }),
   endpoint("DELETE /api/v1/files/{id}/references/{referenceId}", {
@@ -122,9 +121,8 @@ export const referenceRoutes = [
     params: ofFile.params.extend({ referenceId: uuid }),
     answers: { 204: { description: "The reference is released" } },
     problems: ["FILE_NOT_FOUND", "FORBIDDEN"],
-    async run({ platform, db, caller, params }) {
-      const file = await readVisibleFile(db, caller, params.id);
-      await releaseReference(platform, caller, file.id, params.referenceId);
+    async run({ platform, caller, params }) {
+      await releaseReference(platform, caller, params.id, params.referenceId);
       return noContent();
     },
   }),
@@ -158,10 +156,8 @@ export const renditionRoutes = [
       ...FILE_REFUSALS,
       "FORBIDDEN",
     ],
-    async run({ platform, db, caller, params, body }) {
-      const file = await readVisibleFile(db, caller, params.id);
-      return ok(await makeRendition(platform, caller, file, body));
-    },
+    run: async ({ platform, caller, params, body }) =>
+      ok(await makeRendition(platform, caller, params.id, body)),
   }),
   endpoint("GET /api/v1/files/{id}/renditions/{name}", {
     id: "readFileRendition",

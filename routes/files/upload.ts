@@ -51,8 +51,8 @@ export const uploadRoutes = [
       "FILE_STORAGE_UNAVAILABLE",
       "FORBIDDEN",
     ],
-    async run({ platform, caller, body }) {
-      const reservation = await reserveFile(platform, caller, body);
+    async run({ platform, caller, body, once }) {
+      const reservation = await reserveFile(platform, caller, body, once);
       return created(reservation, `/api/v1/files/${reservation.fileId}`);
     },
   }),

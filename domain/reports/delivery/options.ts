@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { deliveryPath } from "../../files/service_files.ts";
+import { deliveryPath } from "../../files/objects.ts";
 import { addressKey, addressMistake } from "../../notifications/addresses.ts";
 import { type FieldErrors, invalid, Problem } from "../../problems/problem.ts";
 import { enumName, optionalText, orUndefined, uuid } from "../../shared/shapes.ts";

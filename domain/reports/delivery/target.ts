@@ -2,7 +2,7 @@ import { z } from "zod";
 import { createSecretBox, type SecretBox } from "../../../infra/encryption.ts";
 import { urlMistake } from "../../../infra/http_out/addresses.ts";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
-import { deliveryPath } from "../../files/service_files.ts";
+import { deliveryPath } from "../../files/objects.ts";
 import { type FieldErrors, invalid, Problem, problem } from "../../problems/problem.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { enumName, requiredName } from "../../shared/shapes.ts";

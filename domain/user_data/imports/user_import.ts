@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
-import { fileNotFound, lockFile } from "../../files/file.ts";
+import { fileNotFound, lockVisibleFile } from "../../files/file.ts";
 import { requireAvailable } from "../../files/file_state.ts";
 import type { FilePlatform } from "../../files/platform.ts";
 import { holdFile } from "../../files/references.ts";
@@ -63,10 +63,10 @@ export async function startUserImport(
   const mayGiveReach = !dryRun && [...caller.permissions].some((code) => PLATFORM_REACH.has(code));
   if (mayGiveReach) requireStepUpOfFactorHolder(caller);
   return await transact(p.sql, async (tx) => {
-    const file = await lockFile(tx, fileId);
+    const file = await lockVisibleFile(tx, caller, fileId);
     const mayRead = file.createdBy === caller.userId || caller.permissions.has("read:files");
     // A file without a tenant is visible to all tenants, and so would be the result.
-    if (file.tenantId === null || file.tenantId !== caller.tenantId || !mayRead) throw fileNotFound();
+    if (file.tenantId === null || !mayRead) throw fileNotFound();
     if (file.profile !== "document") {
       throw invalid({ fileId: [`expected a file of the profile document, found ${file.profile}`] });
     }

@@ -31,9 +31,9 @@ export async function filePage(v: Visit, sent: FileForms = {}): Promise<View> {
   const names = await userNames(v, [file.createdBy, file.purgedBy, file.legalHoldBy]);
   return {
     title: file.fileName,
-    // The page refreshes while the status may change. The retention and purge forms appear only afterwards.
+    // The page refreshes while the status may change. The retention and purge forms do not appear then.
     body: (
-      <LivePart v={v} id="file-state" {...isMoving(file) ? { everySeconds: 2 } : {}}>
+      <LivePart v={v} id="file-state" {...isMoving(file) && !isRetained(file) ? { everySeconds: 2 } : {}}>
         <StatusNotice v={v} file={file} />
         <HoldNotice v={v} file={file} names={names} isAdmin={isAdmin} />
         <div class="row">
@@ -47,7 +47,7 @@ export async function filePage(v: Visit, sent: FileForms = {}): Promise<View> {
           <Scans v={v} attempts={attempts} />
         </div>
         <ReferencesCard v={v} file={file} references={references} />
-        {(file.status === "Available" || file.status === "Failed") && (
+        {isRetained(file) && (
           <div class="grid-2">
             {mayInFiles(v.viewer, "retain:files") && (
               <RetentionCard v={v} file={file} etag={etag} sent={sent.retention ?? null} isAdmin={isAdmin} />
@@ -61,6 +61,13 @@ export async function filePage(v: Visit, sent: FileForms = {}): Promise<View> {
     ),
   };
 }
+
+/** True if retention decides how long the content is kept. */
+const isKept = ({ status }: File): boolean => status === "Available" || status === "Failed";
+
+/** True if the page has the form for retention. A legal hold keeps also an empty reservation and infected content. */
+const isRetained = (file: File): boolean =>
+  isKept(file) || file.legalHold && (file.status === "Pending" || file.status === "Infected");
 
 function FactsCard({ v, file, names }: { v: Visit; file: File; names: Map<string, string> }) {
   const t = fileTexts[v.locale];
@@ -81,7 +88,7 @@ function FactsCard({ v, file, names }: { v: Visit; file: File; names: Map<string
         [t.createdBy, person(file.createdBy)],
         [t.confirmed, <Time v={v} at={file.completedAt} />],
         [t.available, <Time v={v} at={file.availableAt} />],
-        (file.status === "Available" || file.status === "Failed") && [
+        isKept(file) && [
           holdTexts[v.locale].purgesAt,
           <PurgeTime v={v} file={file} />,
         ],
@@ -211,29 +218,26 @@ function RetentionCard({ v, file, etag, sent, isAdmin }: CardProps & { etag: str
   const h = holdTexts[v.locale];
   const keptUntil = file.retainUntil ? localOf(v, file.retainUntil) : "";
   const f = new Fields(v, sent, "changeRetention", { ...file, retainUntil: keptUntil });
-  if (file.tenantId === null && !isAdmin) {
-    return (
-      <Card title={t.retention} id="retention">
-        <Notice tone="info">{h.retainProduct}</Notice>
-      </Card>
-    );
-  }
   return (
     <Card title={t.retention} id="retention">
-      <Form fields={f} action={`files/${file.id}/retention`}>
-        <input type="hidden" name="version" value={etag} />
-        <input type="hidden" name="keptUntil" value={keptUntil} />
-        <div class="pair">
-          {f.select("retentionClass", t.retentionClass, labelled(RETENTION_CLASSES, r), {
-            hint: RETENTION_CLASSES.map((value) => `${r[value]}: ${r[`${value}Text`]}.`).join(" "),
-          })}
-          {f.text("retainUntil", t.retainUntil, { type: "datetime-local", hint: t.retainHint })}
-        </div>
-        {file.legalHold && !isAdmin
-          ? <input type="hidden" name="legalHold" value="true" />
-          : f.check("legalHold", t.legalHold, isAdmin ? h.setHint : `${h.setHint} ${h.setWarning}`)}
-        {f.text("reason", t.reason, { hint: t.reasonHint })}
-      </Form>
+      {file.tenantId === null && !isAdmin
+        ? <Notice tone="info">{h.retainProduct}</Notice>
+        : (
+          <Form fields={f} action={`files/${file.id}/retention`}>
+            <input type="hidden" name="version" value={etag} />
+            <input type="hidden" name="keptUntil" value={keptUntil} />
+            <div class="pair">
+              {f.select("retentionClass", t.retentionClass, labelled(RETENTION_CLASSES, r), {
+                hint: RETENTION_CLASSES.map((value) => `${r[value]}: ${r[`${value}Text`]}.`).join(" "),
+              })}
+              {f.text("retainUntil", t.retainUntil, { type: "datetime-local", hint: t.retainHint })}
+            </div>
+            {file.legalHold && !isAdmin
+              ? <input type="hidden" name="legalHold" value="true" />
+              : f.check("legalHold", t.legalHold, isAdmin ? h.setHint : `${h.setHint} ${h.setWarning}`)}
+            {f.text("reason", t.reason, { hint: t.reasonHint })}
+          </Form>
+        )}
     </Card>
   );
 }
@@ -243,7 +247,7 @@ function HoldNotice(
   { v, file, names, isAdmin }: Omit<CardProps, "sent"> & { names: Map<string, string> },
 ) {
   const t = holdTexts[v.locale];
-  if (!file.legalHold) return null;
+  if (!file.legalHold || file.status === "Purged") return null;
   const { legalHoldBy: by, legalHoldSince: since, legalHoldReason: reason } = file;
   return (
     <Notice tone="warn" title={t.title}>
@@ -284,33 +288,26 @@ function PurgeCard({ v, file, sent, isAdmin }: CardProps) {
   const t = fileTexts[v.locale];
   const f = new Fields(v, sent, "purgeFile");
   const prevented = sent === null && purgePrevented(v, file, isAdmin);
-  if (prevented) {
-    return (
-      <Card title={t.purge} id="purge">
-        <Notice tone="info">{prevented}</Notice>
-      </Card>
-    );
-  }
+  const place = file.tenantId ? placeOf(v, v.viewer.tenant?.name) : reachOf({ ...v, scope: null });
   return (
     <Card title={t.purge} id="purge">
-      <Form
-        fields={f}
-        action={`files/${file.id}/purge`}
-        intro={t.purgeText}
-        confirm={t.purgeConfirm(
-          file.fileName,
-          file.tenantId ? placeOf(v, v.viewer.tenant?.name) : reachOf({ ...v, scope: null }),
-        )}
-        buttons={<button type="submit" class="button danger">{t.purge}</button>}
-      >
-        {/* its id must differ from the retention form's reason */}
-        {f.text("purgeReason", t.reason, {
-          maxlength: 1000,
-          required: true,
-          hint: t.purgeReasonHint,
-          errors: f.errorsOf("reason"),
-        })}
-      </Form>
+      {prevented ? <Notice tone="info">{prevented}</Notice> : (
+        <Form
+          fields={f}
+          action={`files/${file.id}/purge`}
+          intro={t.purgeText}
+          confirm={t.purgeConfirm(file.fileName, place)}
+          buttons={<button type="submit" class="button danger">{t.purge}</button>}
+        >
+          {/* its id must differ from the retention form's reason */}
+          {f.text("purgeReason", t.reason, {
+            maxlength: 1000,
+            required: true,
+            hint: t.purgeReasonHint,
+            errors: f.errorsOf("reason"),
+          })}
+        </Form>
+      )}
     </Card>
   );
 }

@@ -143,7 +143,7 @@ export const fileActions = rowActions<File>({
     ),
     tone: "danger",
     isOffered: (v) => mayInFiles(v.viewer, "purge:files"),
-    fits: ({ legalHold, status }) => !legalHold && status !== "Purged",
+    fits: ({ legalHold, status }) => !legalHold && status === "Available",
     fields: Reason,
     run: (v, id, { reason = "" }) => v.api.call("purgeFile", { params: { id }, body: { reason } }),
   },

@@ -48,7 +48,7 @@ export function StatusNotice({ v, file }: { v: Visit; file: File }) {
     Scanning: t.ScanningText,
     Available: t.AvailableText,
     Failed: t.FailedText,
-    Infected: t.InfectedText(file.signatureName ?? "–"),
+    Infected: (file.legalHold ? t.InfectedHeldText : t.InfectedText)(file.signatureName ?? "–"),
     Rejected: purged,
     Expired: purged,
     Purged: purged,

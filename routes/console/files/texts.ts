@@ -154,6 +154,10 @@ export const fileStatusTexts = defineTexts({
     `The scan found ${signature}. The content was deleted. This record is kept.`,
     `A análise encontrou ${signature}. O conteúdo foi excluído. Este registro é mantido.`,
   ],
+  InfectedHeldText: (signature: string) => [
+    `The scan found ${signature}. The content is deleted when the legal hold is released. This record is kept.`,
+    `A análise encontrou ${signature}. O conteúdo é excluído quando a retenção legal for removida. Este registro é mantido.`,
+  ],
   FailedText: [
     "Every scan attempt failed to read the content. It cannot be downloaded. Upload the file again.",
     "Nenhuma tentativa de análise conseguiu ler o conteúdo. Não pode ser baixado. Envie o arquivo de novo.",

@@ -52,15 +52,7 @@ export function UploadForm({ v, profiles, label, goTo, children }: {
   children: Child;
 }) {
   const t = fileTexts[v.locale];
-  const scriptTexts = {
-    reserving: t.reserving,
-    sending: t.sending,
-    confirming: t.confirming,
-    tooLarge: t.tooLarge,
-    empty: t.empty,
-    cancelled: t.cancelled,
-    failed: t.sendFailed,
-  };
+  const { reserving, sending, confirming, tooLarge, empty, cancelled, sendFailed: failed } = t;
   return (
     <>
       <noscript>
@@ -72,7 +64,7 @@ export function UploadForm({ v, profiles, label, goTo, children }: {
         class="form"
         data-upload
         data-go-to={goTo}
-        data-texts={JSON.stringify(scriptTexts)}
+        data-texts={JSON.stringify({ reserving, sending, confirming, tooLarge, empty, cancelled, failed })}
         data-profiles={JSON.stringify(profiles)}
       >
         <CsrfField v={v} />

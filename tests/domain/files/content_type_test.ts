@@ -26,6 +26,9 @@ function withType(part: string, type: string, gap = ""): Uint8Array {
   const end = `${gap}<Override PartName="${part}" ContentType="application/vnd.${type}"/></Types>`;
   return zip([[name, String(types).replace("</Types>", end)], ...others]);
 }
+/** A package of this main type, with these parts. */
+const ofMainType = (type: string, ...parts: sample.ZipPart[]) =>
+  zip([["[Content_Types].xml", `<x ContentType="${type}.main+xml"/>`], ["_rels/.rels", "x"], ...parts]);
 function withEndInComment(): Uint8Array {
   const end = zip([["evil.js", "x"]]).slice(-22).with(-2, 10);
   return join(docx.with(-2, 31), end, utf8("and on..."));
@@ -35,6 +38,22 @@ function zip64LocatedAt(offset: bigint): Uint8Array {
   const content = zip(docxParts, { zip64: true });
   new DataView(content.buffer, content.byteOffset).setBigUint64(content.length - 22 - 12, offset, true);
   return content;
+}
+
+/** A compound file of more than 7 MB whose directory begins in this sector; further lists name the sectors of its table. */
+function withDirectoryAt(sector: number): Uint8Array {
+  const small = sample.compoundFile(["1Table", "a", "b", "c", "d", "WordDocument"]);
+  const large = new Uint8Array((sector + 3) * 512);
+  large.set(small.subarray(0, 512));
+  large.set(small.subarray(1024), (sector + 1) * 512);
+  const view = new DataView(large.buffer);
+  view.setUint32(48, sector, true);
+  view.setUint32(68, 0, true); // the first list is in sector 0, the next one in sector 1
+  view.setUint32(512 + 508, 1, true);
+  const [table, list] = [Math.floor(sector / 128) - 109, 127];
+  view.setUint32(512 * (1 + Math.floor(table / list)) + 4 * (table % list), 2, true);
+  view.setUint32(512 * 3 + 4 * (sector % 128), sector + 1, true);
+  return large;
 }
 
 /** The type detected for this content, fed in chunks of the given size. */
@@ -66,6 +85,8 @@ const genuine: Content[] = [
   ["a doc", "application/msword", sample.compoundFile(["1Table", "WordDocument", "\x05SummaryInformation"])],
   ["an xls", "application/vnd.ms-excel", sample.compoundFile(["Workbook"])],
   ["an old xls", "application/vnd.ms-excel", sample.compoundFile(["Book"])],
+  ["a large doc", "application/msword", withDirectoryAt(14_000)],
+  ["a larger doc", "application/msword", withDirectoryAt(14_000 + 127 * 128)],
   ["a ppt", "application/vnd.ms-powerpoint", sample.compoundFile(["a", "b", "PowerPoint Document"])],
   ["a png", "image/png", sample.png()],
   ["an animated png", "image/png", sample.png(["acTL", new Uint8Array(8)])],
@@ -134,12 +155,16 @@ const disguised: Content[] = [
   ["a docx whose types go on behind what is read", ZIP, withType("/word/x.bin", "x", " ".repeat(1_100_000))],
   ["a docx with two lists of content types", ZIP, zip([...docxParts, ["[content_types].XML", "x"]])],
   ["a docx whose zip64 locator points elsewhere", unknown, zip64LocatedAt(0n)],
+  ["a docx of a type like a member of every object", ZIP, ofMainType("constructor", ["vbaProject.bin", "x"])],
+  ["a docx of a type with a NUL", ZIP, ofMainType(`${OOXML}x\0y`)],
+  ["a docx of an endless type", ZIP, ofMainType("x".repeat(1000))],
   ["a jar", "application/java-archive", zip([["META-INF/MANIFEST.MF", "Main-Class: A"], ["A.class", "x"]])],
   ["a zip that calls itself odt", ZIP, zip([["mimetype", `${ODF}text`], ["a.exe", "MZ"]])],
   ["a zip cut short", unknown, docx.subarray(0, docx.length - 10)],
   ["a zip whose directory is elsewhere", unknown, join(docx.subarray(0, 300), docx)],
   ["an installer or another compound file", CFB, sample.compoundFile(["SummaryInformation"])],
   ["a mail with a Word document in it", CFB, sample.compoundFile(["__properties"], ["WordDocument"])],
+  ["a compound file with a name like a member of every object", CFB, sample.compoundFile(["constructor"])],
   ["a compound file that is two things", CFB, sample.compoundFile(["WordDocument", "Workbook"])],
   ["a compound file cut short", CFB, sample.compoundFile(["WordDocument"]).subarray(0, 600)],
   ["text with a NUL at its end", unknown, join(utf8("a".repeat(300_000)), Uint8Array.of(0))],

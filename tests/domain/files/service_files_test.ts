@@ -1,16 +1,17 @@
 import assert from "node:assert/strict";
 import {
   copyFileTo,
-  deliveryPath,
   openFileContent,
   readFileState,
   signFileDownload,
   signTenantDownload,
   storeServiceFile,
 } from "../../../domain/files/service_files.ts";
+import { deliveryPath } from "../../../domain/files/objects.ts";
 import { expireReservations } from "../../../domain/files/sweeps.ts";
 import { ALL, Uploading } from "../../routes/files/uploading.ts";
 import { eicar, streamOf } from "../../support/content.ts";
+import { refused } from "../../support/outcomes.ts";
 import { setupShared } from "../../support/setup.ts";
 import { utf8 } from "../../support/samples.ts";
 
@@ -33,17 +34,31 @@ const store = (ownerId: string, bytes: Uint8Array = csv) =>
 
 Deno.test("a file that is not Available is neither read, signed nor delivered", async () => {
   const { fileId } = await store("run-2", eicar());
-  const refused = [
+  const attempts = [
     () => openFileContent(p, fileId),
     () => signFileDownload(p, fileId),
     () => copyFileTo(p, fileId, "a"),
   ];
   assert.equal((await files.scanned(actor, fileId)).status, "Infected");
-  for (const attempt of refused) await assert.rejects(attempt(), { code: "FILE_INFECTED_CONFLICT" });
+  for (const attempt of attempts) await assert.rejects(attempt(), { code: "FILE_INFECTED_CONFLICT" });
   const none = crypto.randomUUID();
   assert.equal(await readFileState(sql, none), null);
   await assert.rejects(signFileDownload(p, none), { code: "FILE_NOT_FOUND" });
   await assert.rejects(signTenantDownload(p, none, fileId), { code: "FILE_NOT_FOUND" });
+});
+
+Deno.test("callers cannot confirm a file that the service is writing", async () => {
+  const write: typeof objects.write = async (...content) => {
+    const written = await objects.write(...content);
+    const [file] = await sql`select id from files where staging_key = ${content[0]}`;
+    await refused("409 FILE_NOT_UPLOADED_CONFLICT", actor.post(`/api/v1/files/${file?.id}/complete`));
+    return written;
+  };
+  const writing = { ...p, objects: { ...objects, write } };
+  for (const bytes of [csv, new Uint8Array()]) {
+    const { fileId } = await storeServiceFile(writing, service("run-1"), streamOf(bytes));
+    assert.equal((await readFileState(sql, fileId))?.sizeBytes, bytes.length);
+  }
 });
 
 Deno.test("an undeclared profile or type is refused; a stream that breaks or is too long leaves a Pending file that the sweep collects", async () => {
@@ -55,10 +70,10 @@ Deno.test("an undeclared profile or type is refused; a stream that breaks or is 
   await assert.rejects(storeServiceFile(limited, service("run-4"), streamOf(tooLarge)), {
     code: "FILE_TOO_LARGE_UNPROCESSABLE",
   });
-  const refused = async (change: Partial<ReturnType<typeof service>>, code: string) =>
+  const isRefused = async (change: Partial<ReturnType<typeof service>>, code: string) =>
     await assert.rejects(storeServiceFile(p, { ...service("run-4"), ...change }, streamOf(csv)), { code });
-  await refused({ profile: "nothing" }, "FILE_PROFILE_UNKNOWN");
-  await refused({ contentType: "image/png" }, "FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE");
+  await isRefused({ profile: "nothing" }, "FILE_PROFILE_UNKNOWN");
+  await isRefused({ contentType: "image/png" }, "FILE_CONTENT_TYPE_NOT_ALLOWED_UNPROCESSABLE");
   const pending = await sql<{ id: string; stagingKey: string }[]>`
     select id, staging_key from files where status = 'Pending' and tenant_id = ${actor.tenantId}`;
   assert.equal(pending.length, 2);

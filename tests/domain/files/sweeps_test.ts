@@ -10,6 +10,7 @@ import { ALL, aPdf, Uploading } from "../../routes/files/uploading.ts";
 import { has, pluck } from "../../support/answers.ts";
 import { jobContext } from "../../support/job_context.ts";
 import { setupFile } from "../../support/setup.ts";
+import { ObjectStoreUnavailable } from "../../../infra/objectstore/objectstore.ts";
 import { scanFile } from "../../../domain/files/scan.ts";
 
 const t = await setupFile({ JOB_CONCURRENCY: "0" });
@@ -113,14 +114,17 @@ Deno.test("a file is collected when its class, date, hold, references and releas
   }
 });
 
-Deno.test("a scan without a heartbeat is queued again, once", async () => {
+Deno.test("a scan without a heartbeat is queued again, once, however long the new job waits", async () => {
   const fresh = await files.fileIn("Scanning", { tenantId });
   const lost = await files.fileIn("Scanning", { tenantId });
   await sql`update files set scan_due_at = now() + interval '9 minutes' where id = ${fresh}`;
-  await sql`update files set scan_due_at = now() - interval '16 minutes' where id = ${lost}`;
+  const overdue = () => sql`update files set scan_due_at = now() - interval '16 minutes' where id = ${lost}`;
+  await overdue();
   const jobs = (id: string) => sql`select tenant_id from jobs where serialized_args like ${`%${id}%`}`;
   assert.equal(await requeueStuckScans(p), 1);
   assert.equal(await requeueStuckScans(p), 0);
+  await overdue();
+  await requeueStuckScans(p);
   assert.equal((await jobs(lost)).length, 1);
   assert.equal((await jobs(lost))[0]?.tenantId, tenantId);
   assert.equal((await jobs(fresh)).length, 0);
@@ -151,6 +155,26 @@ Deno.test("an object that the store does not delete is tried again later", async
   assert.ok(await objects.head(key), "not at once");
   await deleteDueObjects(later(22 * 60_000));
   assert.equal(await objects.head(key), null);
+});
+
+Deno.test("a sweep asks a store that does not answer only once", async () => {
+  const reserved = [await files.reserveAndPut(actor, aPdf), await files.reserveAndPut(actor, aPdf)];
+  const soon = later(16 * 60_000);
+  let asked = 0;
+  const noAnswer = () => {
+    asked++;
+    return Promise.reject(new ObjectStoreUnavailable("no answer"));
+  };
+  const away = { ...soon, objects: { ...objects, delete: noAnswer } };
+  for (const sweep of [expireReservations, deleteDueObjects]) {
+    asked = 0;
+    await sweep(away);
+    assert.equal(asked, 1);
+  }
+  await deleteDueObjects(later(22 * 60_000));
+  for (const { fileId } of reserved) {
+    for (const key of await keysOf(fileId)) assert.equal(await objects.head(key), null);
+  }
 });
 
 Deno.test("a sweep that is out of time sends no more requests to a store that does not answer", async () => {

@@ -35,6 +35,21 @@ Deno.test("the page of a file with malware says what was found, and that its con
   assert.deepEqual(page.offers.filter((name) => ["Download", "Purge"].includes(name)), []);
 });
 
+Deno.test("the legal hold of an infected file, or of a reservation, is released at its page", async () => {
+  const actor = await t.actor({ permissions: [...ALL, "admin:system"] });
+  const { tenantId } = actor;
+  const id = await files.fileIn("Infected", { tenantId, legalHold: true });
+  const browser = await browse(t, actor);
+  (await browser.visit(`files/${id}`)).shows("The content is deleted when the legal hold is released");
+  (await browser.press("Save", { "Legal hold": false })).shows("The retention was changed.");
+  browser.page.shows("The content was deleted");
+  assert.ok(!browser.page.offers.includes("Save"));
+  await browser.visit(`files/${await files.fileIn("Pending", { tenantId, legalHold: true })}`);
+  (await browser.press("Save", { "Legal hold": false })).lacks("Under legal hold");
+  const rejected = await files.fileIn("Purged", { tenantId, legalHold: true });
+  (await browser.visit(`files/${rejected}`)).lacks("Under legal hold");
+});
+
 Deno.test("references and a legal hold are explained and prevent a purge; afterwards the record stays", async () => {
   const actor = await t.actor({ permissions: [...ALL, "admin:system"] });
   const { id } = await files.uploadAndScan(actor);

@@ -3,6 +3,7 @@ import { saveFilter } from "../../../domain/console/saved_filters.ts";
 import { pluck } from "../../support/answers.ts";
 import { accepted } from "../../support/outcomes.ts";
 import { type Actor, setupShared } from "../../support/setup.ts";
+import { Uploading } from "../files/uploading.ts";
 import { browse, browseAt } from "./plain_browser.ts";
 import { around, textOf } from "./shown_page.ts";
 
@@ -203,20 +204,21 @@ Deno.test("a role is added to ticked users, and their other roles stay", async (
   assert.deepEqual(await counts(), [[1, false], [1, false]]);
 });
 
-Deno.test("files are held with a reason, and held files are not purged", async () => {
+Deno.test("files are held with a reason; held files, and those without content to serve, are not purged", async () => {
   const permissions = ["read:files", "upload:files", "retain:files", "purge:files"];
   const keeper = await t.actor({ permissions });
   const file = { profile: "document", contentType: "text/plain", sizeBytes: 4 };
-  for (const fileName of ["a.txt", "b.txt"]) await keeper.post("/api/v1/files", { ...file, fileName });
+  await new Uploading(t).fileIn("Available", { tenantId: keeper.tenantId });
+  for (const fileName of ["b.txt", "c.txt"]) await keeper.post("/api/v1/files", { ...file, fileName });
   const browser = await browseAt(t, keeper, "files");
-  (await browser.press("Set legal hold", { "a.txt": true })).shows("1 file: set the legal hold?");
+  (await browser.press("Set legal hold", { "b.txt": true })).shows("1 file: set the legal hold?");
   await browser.press("Set legal hold (1)", { Reason: "Court order 12" });
   browser.page.shows("Set legal hold: done for 1.");
   const held = (await keeper.get("/api/v1/files?legalHold=true")).body.items;
-  assert.deepEqual(pluck(held, "fileName"), ["a.txt"]);
+  assert.deepEqual(pluck(held, "fileName"), ["b.txt"]);
   await browser.visit("files");
-  await browser.press("Purge", { "a.txt": true, "b.txt": true });
-  browser.page.shows("1 file: purge its content?", "It cannot be done to 1 of the matching rows.");
+  await browser.press("Purge", { "a.txt": true, "b.txt": true, "c.txt": true });
+  browser.page.shows("1 file: purge its content?", "It cannot be done to 2 of the matching rows.");
 });
 
 const managing = { permissions: ["manage:applications", "manage:settings"] };

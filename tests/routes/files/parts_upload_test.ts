@@ -82,6 +82,28 @@ Deno.test("requests with an Idempotency-Key that wait for storage block no datab
   assert.deepEqual(again.body, made);
 });
 
+Deno.test("a repeat of a reservation whose answer was lost gets the same file while its upload URL is valid", async () => {
+  for (const parts of [null, true]) {
+    const key = { "idempotency-key": crypto.randomUUID() };
+    const change = { profile: "document", contentType: "text/plain", sizeBytes: 4, parts };
+    const first = await accepted(reserve(change, key), 201);
+    const loseAnswer = (fileId: string) =>
+      sql`update idempotency_keys set status = null, headers = null, body = null, claimed_until = now()
+        where strpos(body, ${fileId}) > 0`;
+    await loseAnswer(first.fileId);
+    const again = await accepted(reserve(change, key), 201);
+    assert.equal(again.fileId, first.fileId);
+    const [part = again] = again.parts ?? [];
+    const sent = await fetch(part.uploadUrl, { method: "PUT", headers: part.requiredHeaders, body: "text" });
+    const named = parts && { parts: [{ partNumber: 1, etag: sent.headers.get("etag") }] };
+    await accepted(actor.post(`/api/v1/files/${first.fileId}/complete`, named));
+
+    await loseAnswer(first.fileId);
+    await sql`update files set upload_expires_at = now() where id = ${first.fileId}`;
+    assert.notEqual((await accepted(reserve(change, key), 201)).fileId, first.fileId);
+  }
+});
+
 Deno.test("the client continues an upload that was paused, and sends no part twice", async () => {
   const bytes = noise(10 * MIB);
   const transport = new Transport({ baseUrl: t.url, token: actor.token ?? "" });

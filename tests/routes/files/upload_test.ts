@@ -5,7 +5,7 @@ import { connectObjectStore } from "../../../infra/objectstore/objectstore.ts";
 import { has, pluck } from "../../support/answers.ts";
 import { eicar, noise } from "../../support/content.ts";
 import { accepted, refused } from "../../support/outcomes.ts";
-import { join, pdf, utf8, zip } from "../../support/samples.ts";
+import { compoundFile, join, pdf, utf8, zip } from "../../support/samples.ts";
 import { setupShared } from "../../support/setup.ts";
 import { ALL, aPdf, Uploading } from "./uploading.ts";
 
@@ -97,6 +97,10 @@ Deno.test("a type outside the profile ends Purged with reason and code", async (
   assert.deepEqual(await verdictsOf(record.id), ["TypeRejected"]);
   const after = { status: "Purged", reason: "job:tipo-reprovado", rejectionCode: TYPE_REJECTED };
   await isAudited(record, "file.purge", after);
+  const nul = zip([["[Content_Types].xml", '<x ContentType="a\0.main+xml"/>'], ["_rels/.rels", "x"]]);
+  for (const bytes of [compoundFile(["constructor"]), nul]) {
+    has(await files.uploadAndScan(actor, { bytes }), { status: "Purged", rejectionCode: TYPE_REJECTED });
+  }
 });
 
 Deno.test("the storage itself rejects an upload with another size or type than reserved", async () => {
