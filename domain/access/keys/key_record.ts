@@ -131,7 +131,7 @@ export async function requirePermissions(
 const SORTS = { createdAt: "created_at", name: "lower(name)", lastUsedAt: "last_used_at" } as const;
 export const KEY_SORTS = Object.keys(SORTS) as [keyof typeof SORTS, ...(keyof typeof SORTS)[]];
 
-export interface KeyListRequest extends SortedPageRequest<keyof typeof SORTS> {
+interface KeyListRequest extends SortedPageRequest<keyof typeof SORTS> {
   search?: string | undefined;
   /** Include revoked rows. */
   includeDeleted: boolean;

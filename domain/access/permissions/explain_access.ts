@@ -20,7 +20,7 @@ const AccessCheck = z.object({
   passed: z.boolean(),
   detail: z.string(),
 });
-export type AccessCheck = z.output<typeof AccessCheck>;
+type AccessCheck = z.output<typeof AccessCheck>;
 
 /** A role that has the permission in question, or admin:system, which includes it. */
 const AccessGrant = z.object({
@@ -30,7 +30,7 @@ const AccessGrant = z.object({
   roleName: z.string(),
   permission: z.string(),
 }).meta({ id: "AccessGrantDto" });
-export type AccessGrant = z.output<typeof AccessGrant>;
+type AccessGrant = z.output<typeof AccessGrant>;
 
 /** The explanation why a user has, or does not have, a permission. */
 export const AccessExplanation = z.object({

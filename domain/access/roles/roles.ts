@@ -41,17 +41,17 @@ export const RoleWithUserCount = Role.omit({ permissions: true }).extend({
 }).meta({ id: "RoleWithUserCountDto" });
 export type RoleWithUserCount = z.output<typeof RoleWithUserCount>;
 
-export type RoleLookupItem = Pick<Role, "id" | "name" | "description">;
+type RoleLookupItem = Pick<Role, "id" | "name" | "description">;
 
 /** Filter of roles; absent members do not filter. */
-export interface RoleFilter {
+interface RoleFilter {
   search?: string | undefined;
   isSystemRole?: boolean | undefined;
   includeDeleted?: boolean | undefined;
   ids?: string[] | undefined;
 }
 
-export type RoleListRequest = RoleFilter & SortedPageRequest<typeof ROLE_SORTS[number]>;
+type RoleListRequest = RoleFilter & SortedPageRequest<typeof ROLE_SORTS[number]>;
 
 /** Reads a role of the tenant with its permissions. Throws ROLE_NOT_FOUND. */
 export async function readRole(q: Sql, tenantId: string, id: string): Promise<Versioned<Role>> {

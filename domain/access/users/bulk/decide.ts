@@ -12,7 +12,7 @@ import {
   type RowResult,
 } from "./find_existing.ts";
 
-export type Profile = Pick<
+type Profile = Pick<
   LockedUser,
   "firstName" | "lastName" | "phoneNumber" | "isActive" | "metadata"
 >;
@@ -41,7 +41,7 @@ export interface PlannedUser {
 }
 
 /** The users to write, and the results of all rows. */
-export interface Plan {
+interface Plan {
   users: PlannedUser[];
   results: RowResult[];
 }
