@@ -45,7 +45,7 @@ export async function finishProviderSignIn(
   p: AccessPlatform,
   o: Origin & Trace,
   flow: ReturnedFlow,
-  identify: () => Promise<AssertedIdentity>,
+  identify: () => AssertedIdentity | Promise<AssertedIdentity>,
 ): Promise<ProviderOutcome> {
   const { providerId } = flow;
   if (providerId === null) throw unknownProvider(flow.provider);
@@ -204,7 +204,7 @@ async function testSignIn(
   p: AccessPlatform,
   providerId: string,
   trace: Trace,
-  identify: () => Promise<AssertedIdentity>,
+  identify: () => AssertedIdentity | Promise<AssertedIdentity>,
 ): Promise<TestedSignIn> {
   let identity: AssertedIdentity | null = null;
   try {
