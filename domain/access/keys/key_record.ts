@@ -13,6 +13,7 @@ import type { Platform } from "../../shared/platform.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
 import { instant, orNull, requiredName, time } from "../../shared/shapes.ts";
 import { requireVersion, type Versioned, versioned } from "../../shared/version.ts";
+import { isPermissionOf } from "../roles/roles.ts";
 
 /** Maximum lifetime of a key or account that expires. */
 export const MAX_LIFE_DAYS = 731;
@@ -118,8 +119,9 @@ export async function requirePermissions(
   codes: string[],
 ): Promise<{ code: string; reach: PermissionReach }[]> {
   const known = await q<{ code: string; reach: PermissionReach }[]>`
-    select code, reach from permissions where code = any(${codes}::text[]) and deleted_at is null
-      and (tenant_id is null or tenant_id = ${tenantId})`;
+    select code, reach from permissions where code = any(${codes}::text[]) and ${
+    isPermissionOf(q, tenantId)
+  }`;
   const unknown = codes.filter((code) => !known.some((row) => row.code === code));
   if (unknown.length > 0) {
     throw problem("PERMISSION_NOT_FOUND", `The key cannot have unknown permissions: ${unknown.join(", ")}.`);
