@@ -75,21 +75,15 @@ async function requireNoMember(tx: Tx, tenantId: string, email: string): Promise
   throw problem("USER_ALREADY_ASSIGNED", `${email} was not invited: a user of the tenant has this email.`);
 }
 
-interface OpenInvitation extends NewInvitation {
-  version: number;
-}
-
 /** Locks a pending invitation, also an expired one. Throws INVITATION_NOT_FOUND, INVITATION_CLOSED_CONFLICT. */
-async function lockPending(tx: Tx, tenantId: string, id: string, attempt: string): Promise<OpenInvitation> {
-  const [found] = await tx<(OpenInvitation & { status: string })[]>`
-    select email, role_ids, first_name, last_name, status, version from invitations
-    where id = ${id} and tenant_id = ${tenantId} for no key update`;
+async function lockPending(tx: Tx, tenantId: string, id: string, attempt: string) {
+  const [found] = await tx<{ email: string; status: string; version: number }[]>`
+    select email, status, version from invitations where id = ${id} and tenant_id = ${tenantId} for no key update`;
   if (!found) throw invitationNotFound(id);
-  const { status, ...invitation } = found;
-  if (status === "Pending") return invitation;
+  if (found.status === "Pending") return found;
   throw problem(
     "INVITATION_CLOSED_CONFLICT",
-    `Invitation ${id} was not ${attempt}: its status is ${status}, which is final.`,
+    `Invitation ${id} was not ${attempt}: its status is ${found.status}, which is final.`,
   );
 }
 
