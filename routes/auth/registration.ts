@@ -20,14 +20,12 @@ import { HostedLooksDto, readHostedLooks } from "../looks/hosted_page.ts";
 import { ok, okTagged } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { escapeHtml } from "../shared/html.ts";
-import { mailedPage } from "./mailed_page.ts";
+import { mailedPage, mailedToken as token } from "./mailed_page.ts";
 
 const endpoint = endpointsIn("Sign-in", "/auth");
 /** For the route that has no short path. */
 const longEndpoint = endpointsIn("Sign-in");
 const settingsEndpoint = endpointsIn("Tenants");
-
-const token = z.string().min(1).max(200);
 
 /** The tenant to join, by its id or by a client of its own. */
 const where = {

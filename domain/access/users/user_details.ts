@@ -126,6 +126,7 @@ function readLinkedUser(q: Sql, tenantId: string, condition: SqlPart, idOrEmail:
 export const readAdminUser = (q: Sql, userId: string): Promise<Versioned<AdminUser>> =>
   readFrom<AdminUser>(q, adminUserColumns(q), q`users u where u.id = ${userId}`, userId);
 
+/** Reads one user. @param from tables, with `users u`, and condition */
 async function readFrom<T extends object>(
   q: Sql,
   columns: SqlPart,
