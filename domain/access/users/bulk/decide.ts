@@ -12,10 +12,8 @@ import {
   type RowResult,
 } from "./find_existing.ts";
 
-type Profile = Pick<
-  LockedUser,
-  "firstName" | "lastName" | "phoneNumber" | "isActive" | "metadata"
->;
+const FIELDS = ["firstName", "lastName", "phoneNumber", "isActive", "metadata"] as const;
+type Profile = Pick<LockedUser, typeof FIELDS[number]>;
 
 /** The changes to write for one row. */
 export interface PlannedUser {
@@ -48,8 +46,6 @@ interface Plan {
 
 /** A reason why a row fails. */
 class RowRefused extends Error {}
-
-const FIELDS = ["firstName", "lastName", "phoneNumber", "isActive", "metadata"] as const;
 
 /**
  * Decides row by row what to write, by the rules of the routes that create, change and link single users. If a row breaks a
