@@ -1,5 +1,6 @@
 import type { Sql } from "../../infra/postgres/postgres.ts";
 import { type Caller, isSystemAdmin } from "../rights/caller.ts";
+import { nameOrEmail } from "../rights/user_lookup.ts";
 import { isUuid } from "../shared/ids.ts";
 
 /** Maximum number of ids of a page of audit rows that are looked up. */
@@ -51,7 +52,7 @@ export async function readNamesOf(q: Sql, caller: Caller, given: string[]): Prom
     q`union all select id, ${q(name)} from ${q(table)} where ${wanted} and ${ofTenant}`
   );
   const found = await q<{ id: string; name: string }[]>`
-    select id, coalesce(nullif(trim(first_name || ' ' || last_name), ''), email) as name from users u
+    select id, ${nameOrEmail(q, "u")} as name from users u
     where ${wanted} and erased_at is null and (${seesAll}
       or exists (select from user_tenants l where l.user_id = u.id and l.tenant_id = ${tenantId}))
     union all

@@ -32,6 +32,10 @@ export const fullName = (
   { firstName, lastName }: Pick<AddressedUser, "firstName" | "lastName">,
 ): string | null => `${firstName} ${lastName}`.trim() || null;
 
+/** SQL expression: first and last name of a user, else the email. @param user alias of `users` */
+export const nameOrEmail = (q: Sql, user: string) =>
+  q.unsafe(`coalesce(nullif(trim(${user}.first_name || ' ' || ${user}.last_name), ''), ${user}.email)`);
+
 /**
  * Returns the users of `ids` that are active and have an active link to the tenant. Leaves out all others, so that
  * callers cannot tell unknown users from users of another tenant.

@@ -19,6 +19,14 @@ export const ADVISORY_LOCKS = {
   systemAdmins: 7_315_027_816,
 } as const;
 
+/** First keys of the advisory locks that have two keys. They follow the rules of `ADVISORY_LOCKS`. */
+export const PAIRED_LOCKS = {
+  /** The codes of permissions. Second key: 0 for the catalog, else a hash of the tenant's id. */
+  permissionCodes: 7_315_027,
+  /** The links of a user. Second key: a hash of the user's id. */
+  linksOfUser: 731_502,
+} as const;
+
 /** Seeds of the advisory locks that have a key for each name. They follow the rules of `ADVISORY_LOCKS`. */
 export const NAMED_LOCKS = {
   /** Counting the running jobs of a limit. */

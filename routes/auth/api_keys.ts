@@ -1,10 +1,9 @@
 import { z } from "zod";
 import { afterStepUp, byPerson, inTenant } from "../../domain/rights/checks.ts";
 import {
+  apiKeysOf,
   createApiKey,
-  listApiKeys,
   NewApiKey,
-  readApiKey,
   revokeApiKey,
   rotateApiKey,
 } from "../../domain/access/keys/api_keys.ts";
@@ -13,7 +12,7 @@ import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/validation.ts";
 import { uuid } from "../../domain/shared/shapes.ts";
 import { keysQuery, RotateKeyRequest } from "./shapes.ts";
-import { KeyRecord } from "../../domain/access/keys/key_record.ts";
+import { KeyRecord, listKeys, readKey } from "../../domain/access/keys/key_record.ts";
 
 const endpoint = endpointsIn("API keys");
 
@@ -37,7 +36,7 @@ export const apiKeyRoutes = [
     answers: {
       200: { description: "A page; includeDeleted adds revoked keys", schema: pagedResultOf(ApiKeyDto) },
     },
-    run: async ({ db, caller, query }) => ok(await listApiKeys(db, caller, query)),
+    run: async ({ db, caller, query }) => ok(await listKeys<KeyRecord>(db, apiKeysOf(db, caller), query)),
   }),
   endpoint(`GET ${path}/{id}`, {
     id: "readApiKey",
@@ -46,7 +45,8 @@ export const apiKeyRoutes = [
     summary: "Read an API key",
     answers: { 200: { etag: true, description: "The key's record", schema: ApiKeyDto } },
     problems: ["API_KEY_NOT_FOUND"],
-    run: async ({ db, caller, params }) => versionedAnswer(await readApiKey(db, caller, params.id)),
+    run: async ({ db, caller, params }) =>
+      versionedAnswer(await readKey<KeyRecord>(db, apiKeysOf(db, caller), params.id)),
   }),
   endpoint(`POST ${path}`, {
     id: "createApiKey",

@@ -12,11 +12,9 @@ import { ok } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { factorProof } from "./factors.ts";
 import { escapeHtml } from "../shared/html.ts";
-import { mailedPage } from "./mailed_page.ts";
+import { mailedPage, mailedToken as token } from "./mailed_page.ts";
 
 const endpoint = endpointsIn("Sign-in", "/auth");
-
-const token = z.string().min(1).max(200);
 
 const OfferedInvitationDto = OfferedInvitation.extend({ looks: HostedLooksDto })
   .meta({ id: "OfferedInvitationDto" });

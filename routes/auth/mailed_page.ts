@@ -1,9 +1,13 @@
 import { createHash } from "node:crypto";
+import { z } from "zod";
 import { CATALOGUE, type ProblemCode } from "../../domain/problems/problem.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { HOSTED_POLICY, hostedPage, readHostedLooks } from "../looks/hosted_page.ts";
 import { escapeHtml, languageOf } from "../shared/html.ts";
 import { type Answer, text } from "../shared/answer.ts";
+
+/** The token of a mailed link. */
+export const mailedToken = z.string().min(1).max(200);
 
 const SHARED_TEXTS = {
   en: {

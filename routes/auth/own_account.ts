@@ -29,7 +29,7 @@ import { HostedLooksDto, readHostedLooks } from "../looks/hosted_page.ts";
 import { acceptedAfter, noContentAfter, ok, okVersioned, versionedAnswer } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery, queryIds, queryInteger } from "../shared/validation.ts";
-import { confirmationPage } from "./mailed_page.ts";
+import { confirmationPage, mailedToken as token } from "./mailed_page.ts";
 
 const endpoint = endpointsIn("Sign-in", "/auth");
 
@@ -139,7 +139,7 @@ export const emailChangeRoutes = [
     id: "confirmEmail",
     summary: "Change the email with the token of a link; ends the user's sessions except the one that asked",
     access: anyone,
-    body: z.object({ token: z.string().min(1).max(200) }).meta({ id: "ConfirmEmailRequest" }),
+    body: z.object({ token }).meta({ id: "ConfirmEmailRequest" }),
     answers: { 204: { description: "The email is changed" } },
     problems: ["EMAIL_TOKEN_INVALID", "USER_ALREADY_EXISTS"],
     run: ({ platform, body, call }) =>
@@ -149,7 +149,7 @@ export const emailChangeRoutes = [
     id: "readConfirmEmailLooks",
     summary: "Read how the page of a link to a new email looks: like the tenant that its user signs in to",
     access: anyone,
-    body: z.object({ token: z.string().min(1).max(200) }).meta({ id: "ReadConfirmEmailLooksRequest" }),
+    body: z.object({ token }).meta({ id: "ReadConfirmEmailLooksRequest" }),
     answers: { 200: { description: "The looks", schema: HostedLooksDto } },
     problems: ["EMAIL_TOKEN_INVALID"],
     run: async ({ platform, body }) =>

@@ -11,11 +11,9 @@ import { endpointsIn } from "../shared/endpoint.ts";
 import { deviceToken } from "./shapes.ts";
 import { PASSWORD_LENGTH } from "../../domain/access/passwords/password_rules.ts";
 import { escapeHtml } from "../shared/html.ts";
-import { mailedPage } from "./mailed_page.ts";
+import { mailedPage, mailedToken as token } from "./mailed_page.ts";
 
 const endpoint = endpointsIn("Sign-in", "/auth");
-
-const token = z.string().min(1).max(200);
 
 /** Password reset with a mailed link. */
 export const passwordResetRoutes = [

@@ -13,7 +13,7 @@ import { readCookie, setCookie } from "../shared/cookies.ts";
 import { originOf, signedInAnswer } from "./shapes.ts";
 
 /** The folder of a kind's routes, which its cookies belong to. */
-export type Folder = "/api/v1/auth/oidc" | "/api/v1/auth/saml";
+type Folder = "/api/v1/auth/oidc" | "/api/v1/auth/saml";
 
 /** Redirects the browser to the provider. A cookie binds the sign-in to the browser. */
 export const startAnswer = (platform: ServicePlatform, folder: Folder, flow: StartedFlow): Answer =>

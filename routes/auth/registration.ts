@@ -16,19 +16,16 @@ import { PASSWORD_LENGTH } from "../../domain/access/passwords/password_rules.ts
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { anyone, inTenant } from "../../domain/rights/checks.ts";
 import { mailAddress, uuid } from "../../domain/shared/shapes.ts";
-import { contentTag } from "../../domain/shared/version.ts";
 import { HostedLooksDto, readHostedLooks } from "../looks/hosted_page.ts";
-import { ok } from "../shared/answer.ts";
+import { ok, okTagged } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { escapeHtml } from "../shared/html.ts";
-import { mailedPage } from "./mailed_page.ts";
+import { mailedPage, mailedToken as token } from "./mailed_page.ts";
 
 const endpoint = endpointsIn("Sign-in", "/auth");
 /** For the route that has no short path. */
 const longEndpoint = endpointsIn("Sign-in");
 const settingsEndpoint = endpointsIn("Tenants");
-
-const token = z.string().min(1).max(200);
 
 /** The tenant to join, by its id or by a client of its own. */
 const where = {
@@ -49,8 +46,6 @@ async function tenantOf(
   return client?.tenantId ?? NO_TENANT;
 }
 
-const settingsAnswer = (settings: RegistrationSettings) => ok(settings, { etag: contentTag(settings) });
-
 /** Persons who create their own account, and the settings that allow it. */
 export const registrationRoutes = [
   settingsEndpoint("GET /api/v1/registration-settings", {
@@ -58,7 +53,7 @@ export const registrationRoutes = [
     summary: "Read who may join the tenant by themselves, and the role that they get",
     access: inTenant("read:tenants", "update:tenants"),
     answers: { 200: { etag: true, description: "The settings", schema: RegistrationSettings } },
-    run: async ({ db, caller }) => settingsAnswer(await readRegistrationSettings(db, caller.tenantId)),
+    run: async ({ db, caller }) => okTagged(await readRegistrationSettings(db, caller.tenantId)),
   }),
   settingsEndpoint("PUT /api/v1/registration-settings", {
     id: "updateRegistrationSettings",
@@ -74,7 +69,7 @@ export const registrationRoutes = [
       "STEP_UP_REQUIRED_FORBIDDEN",
     ],
     run: async ({ db, caller, body, call }) =>
-      settingsAnswer(await updateRegistrationSettings(db, caller, body, call.ifMatch)),
+      okTagged(await updateRegistrationSettings(db, caller, body, call.ifMatch)),
   }),
   longEndpoint("GET /api/v1/auth/registration", {
     id: "readRegistrationMode",

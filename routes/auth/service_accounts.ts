@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { afterStepUp, byPerson, inTenantOrService } from "../../domain/rights/checks.ts";
 import {
+  accountsOf,
   createServiceAccount,
-  listServiceAccounts,
   NewServiceAccount,
   readServiceAccount,
   revokeServiceAccount,
@@ -12,7 +12,7 @@ import {
   updateServiceAccount,
 } from "../../domain/access/keys/service_accounts.ts";
 import { keysQuery, RotateKeyRequest } from "./shapes.ts";
-import { KeyRecord } from "../../domain/access/keys/key_record.ts";
+import { KeyRecord, listKeys } from "../../domain/access/keys/key_record.ts";
 import { createdIn, noContentAfter, ok, versionedAnswer } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf } from "../shared/validation.ts";
@@ -52,7 +52,8 @@ export const serviceAccountRoutes = [
         schema: pagedResultOf(ServiceAccount),
       },
     },
-    run: async ({ db, caller, query }) => ok(await listServiceAccounts(db, caller, query)),
+    run: async ({ db, caller, query }) =>
+      ok(await listKeys<ServiceAccount>(db, accountsOf(db, caller), query)),
   }),
   endpoint(`GET ${path}/{id}`, {
     id: "readServiceAccount",

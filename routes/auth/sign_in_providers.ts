@@ -27,7 +27,7 @@ import {
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { afterStepUp, anyone, forSetup, inTenant } from "../../domain/rights/checks.ts";
 import { domainOfMail, mailAddress, uuid } from "../../domain/shared/shapes.ts";
-import { createdIn, createdVersioned, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
+import { createdIn, createdVersioned, noContentAfter, ok, okTagged, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/validation.ts";
 import {
@@ -43,7 +43,6 @@ import {
   SignInSettingsChange,
   updateSignInSettings,
 } from "../../domain/access/sign_in/settings.ts";
-import { contentTag } from "../../domain/shared/version.ts";
 
 const endpoint = endpointsIn("Sign-in providers");
 
@@ -256,8 +255,6 @@ export const signInSetupRoutes = [
 const path = "/api/v1/sign-in-settings";
 const answers = { 200: { etag: true, description: "The settings", schema: SignInSettings } } as const;
 
-const settingsAnswer = (settings: SignInSettings) => ok(settings, { etag: contentTag(settings) });
-
 /** How users sign in to the tenant: by password too, or only by its own providers. */
 export const signInSettingsRoutes = [
   endpoint(`GET ${path}`, {
@@ -265,7 +262,7 @@ export const signInSettingsRoutes = [
     access: bySession,
     summary: "Read how users sign in to the tenant",
     answers,
-    run: async ({ db, caller }) => settingsAnswer(await readSignInSettings(db, caller.tenantId)),
+    run: async ({ db, caller }) => okTagged(await readSignInSettings(db, caller.tenantId)),
   }),
   endpoint(`PUT ${path}`, {
     id: "updateSignInSettings",
@@ -279,6 +276,6 @@ export const signInSettingsRoutes = [
     answers,
     problems: ["PASSWORD_SIGN_IN_NEEDED_CONFLICT", "PRECONDITION_FAILED", "STEP_UP_REQUIRED_FORBIDDEN"],
     run: async ({ platform, caller, body, call }) =>
-      settingsAnswer(await updateSignInSettings(platform, caller, body, call.ifMatch)),
+      okTagged(await updateSignInSettings(platform, caller, body, call.ifMatch)),
   }),
 ] as const;

@@ -12,9 +12,8 @@ import type { ProblemCode } from "../../domain/problems/problem.ts";
 import { listedTenant } from "../../domain/rights/caller.ts";
 import { anyone, inTenantOrService } from "../../domain/rights/checks.ts";
 import { instant, optionalText, requiredText, uuid, withDefault } from "../../domain/shared/shapes.ts";
-import { contentTag } from "../../domain/shared/version.ts";
 import { ofTenants } from "../jobs/shapes.ts";
-import { type Answer, ok, text } from "../shared/answer.ts";
+import { type Answer, ok, okTagged, text } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery, queryInstant } from "../shared/validation.ts";
 import {
@@ -134,10 +133,7 @@ export const messageRoutes = [
     params,
     answers: { 200: { etag: true, description: "The message", schema: NotificationDetail } },
     problems: ["NOTIFICATION_NOT_FOUND"],
-    async run({ db, caller, params }) {
-      const detail = await readNotification(db, caller.tenantId, params.id);
-      return ok(detail, { etag: contentTag(detail) });
-    },
+    run: async ({ db, caller, params }) => okTagged(await readNotification(db, caller.tenantId, params.id)),
   }),
 ] as const;
 

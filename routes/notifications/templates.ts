@@ -15,7 +15,6 @@ import {
   uuid,
   withDefault,
 } from "../../domain/shared/shapes.ts";
-import { contentTag } from "../../domain/shared/version.ts";
 import {
   compareTemplateVersions,
   listTemplateVersions,
@@ -49,7 +48,7 @@ import {
   updateTemplate,
 } from "../../domain/templates/write.ts";
 import { ofTenants } from "../jobs/shapes.ts";
-import { createdVersioned, ok, okAfter, okVersioned } from "../shared/answer.ts";
+import { createdVersioned, ok, okAfter, okTagged, okVersioned } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { comparedWith, VersionDifferencesDto, versionNumber } from "../shared/templates.ts";
 import { pagedResultOf, pageQuery, queryBoolean } from "../shared/validation.ts";
@@ -359,7 +358,7 @@ export const notificationSettingsRoutes = [
     summary: "Read the fallback locale of the tenant's templates and reports, and the time zone of reports",
     access: inTenant("send:notifications"),
     answers: { 200: { etag: true, description: "The settings", schema: NotificationSettings } },
-    run: async ({ db, caller }) => settingsAnswer(await readNotificationSettings(db, caller.tenantId)),
+    run: async ({ db, caller }) => okTagged(await readNotificationSettings(db, caller.tenantId)),
   }),
   endpoint("PUT /api/v1/notification-settings", {
     id: "updateNotificationSettings",
@@ -375,8 +374,6 @@ export const notificationSettingsRoutes = [
     answers: { 200: { etag: true, description: "The settings", schema: NotificationSettings } },
     problems: ["PRECONDITION_FAILED"],
     run: async ({ db, caller, body, call }) =>
-      settingsAnswer(await setNotificationSettings(db, caller.tenantId, body, call.ifMatch)),
+      okTagged(await setNotificationSettings(db, caller.tenantId, body, call.ifMatch)),
   }),
 ] as const;
-
-const settingsAnswer = (settings: NotificationSettings) => ok(settings, { etag: contentTag(settings) });

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import {
   CLIENT_KINDS,
-  listClients,
+  clientsOf,
   OAuthClient,
   readClient,
   STANDARD_SCOPES,
@@ -14,7 +14,7 @@ import {
   rotateClientSecret,
   updateClient,
 } from "../../domain/oauth/clients/client_changes.ts";
-import { KEY_SORTS } from "../../domain/access/keys/key_record.ts";
+import { KEY_SORTS, listKeys } from "../../domain/access/keys/key_record.ts";
 import { afterStepUp, byPerson, inTenantOrService, signedIn } from "../../domain/rights/checks.ts";
 import { ACCESS_TOKEN_SECONDS } from "../../infra/tokens.ts";
 import { createdIn, noContentAfter, ok, versionedAnswer } from "../shared/answer.ts";
@@ -88,7 +88,7 @@ export const clientRoutes = [
     answers: {
       200: { description: "A page; includeDeleted adds revoked clients", schema: pagedResultOf(OAuthClient) },
     },
-    run: async ({ db, caller, query }) => ok(await listClients(db, caller, query)),
+    run: async ({ db, caller, query }) => ok(await listKeys<OAuthClient>(db, clientsOf(db, caller), query)),
   }),
   endpoint(`GET ${path}/{id}`, {
     id: "readOAuthClient",

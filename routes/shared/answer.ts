@@ -1,7 +1,7 @@
 import { traceResponse } from "../../infra/telemetry/tracing.ts";
 import { acceptsGzip, gzipped, isCompressible, varyOn } from "./compression.ts";
 import type { Cors } from "./cors.ts";
-import type { Versioned } from "../../domain/shared/version.ts";
+import { contentTag, type Versioned } from "../../domain/shared/version.ts";
 
 /** The answer of an endpoint. The body is JSON, text or bytes, a stream, or undefined for none. */
 export interface Answer {
@@ -27,6 +27,9 @@ export const okVersioned = (body: unknown, version: number): Answer => ok(body, 
 /** 200 with a resource and the ETag of its version. */
 export const versionedAnswer = ({ value, version }: Versioned<unknown>): Answer =>
   okVersioned(value, version);
+
+/** 200 with a JSON body without a version number. Its ETag is a hash of it. */
+export const okTagged = (body: unknown): Answer => ok(body, { etag: contentTag(body) });
 
 /** 200 without a body. */
 export const okEmpty = (): Answer => ({ status: 200, headers: {}, body: undefined });

@@ -3,19 +3,18 @@ import { type Sql, transact } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { enqueueJob } from "../../jobs/enqueue.ts";
 import { defineJob, type JobContext } from "../../jobs/job_type.ts";
-import { LOOKS_OF } from "../../notifications/content.ts";
 import { sendServiceMail } from "../../notifications/sending/send.ts";
 import { invalid, type Problem, problem } from "../../problems/problem.ts";
 import type { Caller } from "../../rights/caller.ts";
 import { newId } from "../../shared/ids.ts";
 import { countRows } from "../../shared/lists.ts";
-import { digest, newSecret } from "../../shared/secrets.ts";
+import { digest } from "../../shared/secrets.ts";
 import type { AccessPlatform, Trace } from "../platform.ts";
 import { defaultTenantOf, endSessions } from "../sign_in/sessions.ts";
 import { emitUserUpdated } from "../users/user_events.ts";
 import { lockUser } from "../users/user_details.ts";
 import { requireOwnPassword, requireSessionUnlocked, wrongOwnPassword } from "./password_changes.ts";
-import { linkMail, linkUrl, mailOwner, readMailOwner } from "./owner_mail.ts";
+import { linkMail, mailOwner, readMailOwner } from "./owner_mail.ts";
 import { markEmailVerified } from "./proved_owner.ts";
 import { fullName } from "../../rights/user_lookup.ts";
 
@@ -84,17 +83,20 @@ async function mailLink(p: AccessPlatform, changeId: string): Promise<void> {
   const { userId, sessionId, newEmail } = requested;
   const owner = await readMailOwner(p.sql, userId);
   if (!owner) return;
-  const token = newSecret();
-  const confirmUrl = linkUrl(p, { configured: null, page: "/auth/confirm-email", token });
-  const firstName = owner.firstName || null;
-  // With the user's id, an erasure finds this address even if it is never confirmed.
-  const to = { address: newEmail, displayName: fullName(owner), userId };
-  const mail = await linkMail(p, to, {
-    token,
+  const { token, mail } = await linkMail(p, {
+    // With the user's id, an erasure finds this address even if it is never confirmed.
+    to: { address: newEmail, displayName: fullName(owner), userId },
+    tenantId: owner.tenantId,
     templateSlug: "email-change",
-    locale: owner.locale,
-    data: { confirmUrl, newEmail, firstName, expiresInMinutes: LIFE_MINUTES, [LOOKS_OF]: owner.tenantId },
-    fallback: defaultText({ confirmUrl, newEmail, firstName }),
+    link: { name: "confirmUrl", page: "/auth/confirm-email" },
+    data: { newEmail, firstName: owner.firstName || null, expiresInMinutes: LIFE_MINUTES },
+    fallback: {
+      subject: "Confirm your new email",
+      before:
+        `Someone, probably you, asked to use ${newEmail} as the email of an account. Confirm it with the link below; it works once and for ${LIFE_MINUTES} minutes.`,
+      action: "Confirm the email",
+      after: "If you did not ask for this, ignore this message: nothing changes.",
+    },
   });
   await transact(p.sql, async (tx) => {
     const user = await lockUser(tx, userId);
@@ -149,15 +151,3 @@ const badToken = (): Problem =>
 
 /** Lifetime of the link. */
 const LIFE_MINUTES = 30;
-
-const defaultText = (o: { confirmUrl: string; newEmail: string; firstName: string | null }) => ({
-  subject: "Confirm your new email",
-  textBody: `Hello${o.firstName ? ` ${o.firstName}` : ""},
-
-Someone, probably you, asked to use ${o.newEmail} as the email of an account. Confirm it with the link below; it works once and for ${LIFE_MINUTES} minutes.
-
-Confirm the email:
-${o.confirmUrl}
-
-If you did not ask for this, ignore this message: nothing changes.`,
-});

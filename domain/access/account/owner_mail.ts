@@ -4,28 +4,25 @@ import type { NotificationPlatform } from "../../notifications/platform.ts";
 import { type PlainMail, sendServiceMail, type TemplatedMail } from "../../notifications/sending/send.ts";
 import { Problem } from "../../problems/problem.ts";
 import { fullName } from "../../rights/user_lookup.ts";
+import { newSecret } from "../../shared/secrets.ts";
 import { defaultTenantOf } from "../sign_in/sessions.ts";
 import { localeForms, readDefaultLocale } from "../../templates/locales.ts";
 import { renderTemplate } from "../../templates/render.ts";
 
 /** The owner of an account, as mails address them. */
-export interface MailOwner {
+interface MailOwner {
   email: string;
   firstName: string;
   lastName: string;
-  /** The tenant that the user signs in to, in whose looks the mails are shown; null: none. */
+  /** The tenant that the user signs in to, whose looks and language the mails have; null: none. */
   tenantId: string | null;
-  /** Default language of this tenant; null: the service's. */
-  locale: string | null;
 }
 
 /** Reads whom to mail about an account; null if the user is deleted. */
 export async function readMailOwner(q: Sql, userId: string): Promise<MailOwner | null> {
   const [user] = await q<Pick<MailOwner, "email" | "firstName" | "lastName">[]>`
     select email, first_name, last_name from users where id = ${userId} and deleted_at is null`;
-  if (!user) return null;
-  const tenantId = await defaultTenantOf(q, userId);
-  return { ...user, tenantId, locale: await readDefaultLocale(q, tenantId) };
+  return user ? { ...user, tenantId: await defaultTenantOf(q, userId) } : null;
 }
 
 /**
@@ -42,7 +39,8 @@ export async function mailOwner(
 ): Promise<void> {
   const owner = await readMailOwner(tx, o.userId);
   if (!owner) return;
-  const { title, text: fixed } = OWNER_MAILS[o.kind][localeForms(owner.locale).includes("pt") ? "pt" : "en"];
+  const locale = await readDefaultLocale(tx, owner.tenantId);
+  const { title, text: fixed } = OWNER_MAILS[o.kind][localeForms(locale).includes("pt") ? "pt" : "en"];
   const text = o.details === undefined ? fixed : `${fixed} ${o.details}`;
   const to = { address: o.address ?? owner.email, displayName: fullName(owner), userId: o.userId };
   // No tenant owns the mail: users of a tenant may read the tenant's messages.
@@ -57,7 +55,7 @@ export async function mailOwner(
     [LOOKS_OF]: owner.tenantId,
   };
   try {
-    await sendServiceMail(p, tx, { ...mail, templateSlug: "account-change", locale: owner.locale, data });
+    await sendServiceMail(p, tx, { ...mail, templateSlug: "account-change", locale, data });
   } catch (failure) {
     if (!(failure instanceof Problem)) throw failure;
     p.log.warn("the template of a mail about an account could not be used; a plain text is sent", {
@@ -240,43 +238,49 @@ export const OWNER_MAILS = {
 
 export type OwnerMailKind = keyof typeof OWNER_MAILS;
 
-interface LinkMail extends Pick<TemplatedMail, "templateSlug" | "locale" | "data"> {
-  /** The token, which the rendered mail must contain. */
-  token: string;
-  /** Text to send if the template cannot be used. */
-  fallback: Pick<PlainMail, "subject" | "textBody">;
+/** A mail with a link that the service makes for one person. */
+interface LinkMail {
+  to: TemplatedMail["to"];
+  /** The tenant whose looks and language the mail has; null: the service's own. */
+  tenantId: string | null;
+  templateSlug: string;
+  /** The link: the name of its URL in the data, the path of the service's page, and the configured URL with `{token}`. */
+  link: { name: string; page: string; configured?: string | null };
+  /** The further data of the template. */
+  data: { firstName?: string | null; [name: string]: unknown };
+  /** The words to send if the template cannot be used: before the link, on it, and after it. */
+  fallback: { subject: string; before: string; action: string; after: string };
 }
 
 /**
- * The URL of a link: the configured one, or a page of the service. That page gets the token in the fragment, which
- * appears in no server log and no Referer header.
- * @param o.configured a URL with `{token}`; null: none
- * @param o.page path of the service's page
- */
-export const linkUrl = (
-  { baseUrl }: Pick<NotificationPlatform, "baseUrl">,
-  o: { configured: string | null; page: string; token: string },
-): string => (o.configured ?? `${baseUrl()}${o.page}#token={token}`).replaceAll("{token}", o.token);
-
-/**
- * Builds a mail with a link from a template of the service. If the template is missing, cannot be rendered or omits the
- * link, uses the fallback, so that the person always gets a mail with the link.
+ * Makes a token and a mail with its link from a template of the service. If the template is missing, cannot be rendered or
+ * omits the link, uses the fallback, so that the person always gets a mail with the link. The service's page gets the token
+ * in the fragment, which appears in no server log and no Referer header.
  */
 export async function linkMail(
   p: Pick<NotificationPlatform, "sql" | "renderThreads" | "config" | "baseUrl" | "log">,
-  to: TemplatedMail["to"],
-  { token, fallback, ...template }: LinkMail,
-): Promise<TemplatedMail | PlainMail> {
+  { to, tenantId, templateSlug, link, data, fallback }: LinkMail,
+): Promise<{ token: string; mail: TemplatedMail | PlainMail }> {
+  const token = newSecret();
+  const url = (link.configured ?? `${p.baseUrl()}${link.page}#token={token}`).replaceAll("{token}", token);
+  const template = {
+    templateSlug,
+    locale: await readDefaultLocale(p.sql, tenantId),
+    data: { ...data, [link.name]: url, [LOOKS_OF]: tenantId },
+  };
   // No tenant owns the mail, and no tenant's template is used: the link gives access to an account, and the users of a
   // tenant may read its messages and write its templates.
   const mail = { tenantId: null, to };
   const mistake = await templateMistake(p, template, token);
-  if (mistake === null) return { ...mail, ...template };
+  if (mistake === null) return { token, mail: { ...mail, ...template } };
   p.log.warn("the template of a mail with a link could not be used; the default text is sent", {
-    templateSlug: template.templateSlug,
+    templateSlug,
     reason: mistake,
   });
-  return { ...mail, ...fallback };
+  const { subject, before, action, after } = fallback;
+  const greeting = `Hello${data.firstName ? ` ${data.firstName}` : ""},`;
+  const textBody = [greeting, before, `${action}:\n${url}`, after].join("\n\n");
+  return { token, mail: { ...mail, subject, textBody } };
 }
 
 /** The reason why the template cannot produce a mail with the link; null if it can. */

@@ -5,13 +5,11 @@ import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts
 import { recordAudit } from "../../audit/audit.ts";
 import { enqueueJob } from "../../jobs/enqueue.ts";
 import { defineJob, type JobContext } from "../../jobs/job_type.ts";
-import { LOOKS_OF } from "../../notifications/content.ts";
 import { sendServiceMail } from "../../notifications/sending/send.ts";
 import { invalid, type Problem, problem } from "../../problems/problem.ts";
-import { readDefaultLocale } from "../../templates/locales.ts";
 import { userHasFactor } from "../../rights/second_factor.ts";
 import { fullName } from "../../rights/user_lookup.ts";
-import { digest, newSecret } from "../../shared/secrets.ts";
+import { digest } from "../../shared/secrets.ts";
 import { readPasswordOwner, requireGoodPassword } from "../passwords/password_rules.ts";
 import type { AccessPlatform, Trace } from "../platform.ts";
 import { addressKey } from "../sign_in/address.ts";
@@ -23,7 +21,7 @@ import {
 } from "../sign_in/failed_sign_ins.ts";
 import { forgetDevices, knownDevice } from "../sign_in/known_devices.ts";
 import { defaultTenantOf, endSessions } from "../sign_in/sessions.ts";
-import { linkMail, linkUrl, mailOwner } from "./owner_mail.ts";
+import { linkMail, mailOwner } from "./owner_mail.ts";
 import { markEmailVerified, proveOwner } from "./proved_owner.ts";
 import type { Caller } from "../../rights/caller.ts";
 import { lockChangeableUser } from "../users/user_details.ts";
@@ -72,20 +70,19 @@ async function mailResetLink(
     select id, email, first_name, last_name from users
     where mail_key(email) = mail_key(${email}) and is_active and deleted_at is null`;
   if (!user) return;
-  const token = newSecret();
-  const to = { address: user.email, displayName: fullName(user), userId: user.id };
-  const tenantId = await defaultTenantOf(p.sql, user.id);
-  const link = {
-    resetUrl: linkUrl(p, { configured: p.config.RESET_URL, page: "/auth/reset-password", token }),
-    firstName: user.firstName || null,
-    expiresInMinutes: LIFE_MINUTES,
-  };
-  const mail = await linkMail(p, to, {
-    token,
+  const { token, mail } = await linkMail(p, {
+    to: { address: user.email, displayName: fullName(user), userId: user.id },
+    tenantId: await defaultTenantOf(p.sql, user.id),
     templateSlug: "password-reset",
-    locale: await readDefaultLocale(p.sql, tenantId),
-    data: { ...link, [LOOKS_OF]: tenantId },
-    fallback: defaultText(link),
+    link: { name: "resetUrl", page: "/auth/reset-password", configured: p.config.RESET_URL },
+    data: { firstName: user.firstName || null, expiresInMinutes: LIFE_MINUTES },
+    fallback: {
+      subject: "Reset your password",
+      before:
+        `Someone, probably you, asked for a new password for your account. Choose one with the link below; the link works once and for ${LIFE_MINUTES} minutes.`,
+      action: "Choose a new password",
+      after: "If you did not ask for this, ignore this message: your password stays as it is.",
+    },
   });
   await transact(p.sql, async (tx) => {
     const isActive = await tx`select from users where id = ${user.id} and mail_key(email) = mail_key(${email})
@@ -162,18 +159,6 @@ const badToken = (): Problem =>
     "RESET_TOKEN_INVALID",
     `The password was not reset: the token is unknown, was already used, or is older than ${LIFE_MINUTES} minutes.`,
   );
-
-const defaultText = ({ resetUrl, firstName }: { resetUrl: string; firstName: string | null }) => ({
-  subject: "Reset your password",
-  textBody: `Hello${firstName ? ` ${firstName}` : ""},
-
-Someone, probably you, asked for a new password for your account. Choose one with the link below; the link works once and for ${LIFE_MINUTES} minutes.
-
-Choose a new password:
-${resetUrl}
-
-If you did not ask for this, ignore this message: your password stays as it is.`,
-});
 
 /**
  * Mails a reset link to a user whom the caller may change. The caller never sees the link. The password stays until the

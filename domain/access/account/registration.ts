@@ -7,19 +7,17 @@ import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts
 import { recordAudit } from "../../audit/audit.ts";
 import { enqueueJob } from "../../jobs/enqueue.ts";
 import { defineJob, type JobContext } from "../../jobs/job_type.ts";
-import { LOOKS_OF } from "../../notifications/content.ts";
 import { sendServiceMail } from "../../notifications/sending/send.ts";
 import { invalid, type Problem, problem } from "../../problems/problem.ts";
 import { definedMembers } from "../../shared/defined_members.ts";
 import { newId } from "../../shared/ids.ts";
-import { digest, newSecret } from "../../shared/secrets.ts";
-import { readDefaultLocale } from "../../templates/locales.ts";
+import { digest } from "../../shared/secrets.ts";
 import { requireGoodPassword } from "../passwords/password_rules.ts";
 import type { AccessPlatform, Trace } from "../platform.ts";
 import { addressKey } from "../sign_in/address.ts";
 import { lockLinkTargets, requireOwnTargets } from "../users/link_targets.ts";
 import { createMailedUser } from "../users/user_create.ts";
-import { linkMail, linkUrl, mailOwner } from "./owner_mail.ts";
+import { linkMail, mailOwner } from "./owner_mail.ts";
 import { markProved } from "./proved_owner.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
 import { domainOfMail, enumName, orReset, uuid, withDefault } from "../../shared/shapes.ts";
@@ -84,9 +82,22 @@ async function mailRegistrationLink(p: AccessPlatform, id: string): Promise<void
     select r.tenant_id, t.name as tenant_name, r.email, r.address from registrations r
     join tenants t on t.id = r.tenant_id where r.id = ${id} and r.token_hash is null and r.expires_at > now()`;
   if (!asked || !admits(await readRegistrationMode(p.sql, asked.tenantId), asked.email)) return;
-  const { email } = asked;
-  const token = newSecret();
-  const mail = await registrationMail(p, { ...asked, token });
+  const { email, tenantName } = asked;
+  // It has no word of the person who asked for it.
+  const { token, mail } = await linkMail(p, {
+    to: { address: email, displayName: null },
+    tenantId: asked.tenantId,
+    templateSlug: "registration",
+    link: { name: "registrationUrl", page: "/auth/register" },
+    data: { tenantName, expiresInMinutes: LIFE_MINUTES },
+    fallback: {
+      subject: `Create your account at ${tenantName}`,
+      before:
+        `Someone, probably you, asked to create an account at ${tenantName} with this address. Go on with the link below; it works once and for ${LIFE_MINUTES} minutes.`,
+      action: "Create the account",
+      after: "If you did not ask for this, ignore this message: nothing happens.",
+    },
+  });
   await transact(p.sql, async (tx) => {
     await lockNamed(tx, "registrations", mailKey(email));
     if (!await mayHaveLink(tx, asked)) return;
@@ -183,29 +194,6 @@ const badToken = (): Problem =>
     "REGISTRATION_TOKEN_INVALID",
     `The account was not created: the token is unknown, was already used, or is older than ${LIFE_MINUTES} minutes.`,
   );
-
-/** Builds the mail with the link, in the language of the tenant. It has no word of the person who asked for it. */
-async function registrationMail(p: AccessPlatform, o: PendingRegistration & { token: string }) {
-  const registrationUrl = linkUrl(p, { configured: null, page: "/auth/register", token: o.token });
-  const { tenantName } = o;
-  return await linkMail(p, { address: o.email, displayName: null }, {
-    token: o.token,
-    templateSlug: "registration",
-    locale: await readDefaultLocale(p.sql, o.tenantId),
-    data: { registrationUrl, tenantName, expiresInMinutes: LIFE_MINUTES, [LOOKS_OF]: o.tenantId },
-    fallback: {
-      subject: `Create your account at ${tenantName}`,
-      textBody: `Hello,
-
-Someone, probably you, asked to create an account at ${tenantName} with this address. Go on with the link below; it works once and for ${LIFE_MINUTES} minutes.
-
-Create the account:
-${registrationUrl}
-
-If you did not ask for this, ignore this message: nothing happens.`,
-    },
-  });
-}
 
 const MODES = ["closed", "invitation", "domain", "open"] as const;
 

@@ -6,7 +6,7 @@ import { problem } from "../../problems/problem.ts";
 import { type Caller, holds, isSystemAdmin, type TenantCaller } from "../../rights/caller.ts";
 import { permissionCodes } from "../../rights/held_permissions.ts";
 import { securityVersionOf } from "../../rights/security_version.ts";
-import { requireUnerased } from "../../rights/user_lookup.ts";
+import { nameOrEmail, requireUnerased } from "../../rights/user_lookup.ts";
 import { newId } from "../../shared/ids.ts";
 import { readPage } from "../../shared/lists.ts";
 import type { PagedResult, PageRequest } from "../../shared/paging.ts";
@@ -257,12 +257,11 @@ const audit = (tx: Tx, caller: Actor, verb: string, d: Delegation): Promise<void
 /** A request and its consent are good for a day. */
 const DECISION_HOURS = 24;
 
-const name = (q: Sql, user: string) =>
-  q.unsafe(`coalesce(nullif(trim(${user}.first_name || ' ' || ${user}.last_name), ''), ${user}.email)`);
-
 const columns = (q: Sql) =>
-  q`d.id, d.tenant_id, t.name as tenant_name, d.user_id, ${name(q, "u")} as user_name, d.actor_id,
-    ${name(q, "a")} as actor_name, d.reason, d.may_write, d.minutes, d.created_at, d.opened_at, d.expires_at,
+  q`d.id, d.tenant_id, t.name as tenant_name, d.user_id, ${nameOrEmail(q, "u")} as user_name, d.actor_id,
+    ${
+    nameOrEmail(q, "a")
+  } as actor_name, d.reason, d.may_write, d.minutes, d.created_at, d.opened_at, d.expires_at,
     case when d.expires_at <= now() then coalesce(d.ended_at, d.expires_at) else d.ended_at end as ended_at,
     case when d.expires_at <= now()
       or d.opened_at is not null and not exists (select from sessions where id = d.id and revoked_at is null)

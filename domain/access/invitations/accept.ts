@@ -102,11 +102,9 @@ export async function acceptInvitation(
   const passwordHash = await hashPassword(password);
   return await transact(p.sql, async (tx) => {
     const open = await close(tx, token);
-    const { tenantId, tenantName, email, firstName, lastName, roleIds } = open;
+    const { tenantId, email, firstName, lastName, roleIds } = open;
     const user = { email, firstName, lastName, passwordHash, tenantId, roleIds };
-    const userId = await createMailedUser(p, tx, user);
-    await recordAccepted(tx, open, userId, origin);
-    return { userId, email, tenantId, tenantName };
+    return await recordAccepted(tx, open, await createMailedUser(p, tx, user), origin);
   });
 }
 
@@ -144,11 +142,10 @@ async function join(
     const open = await close(tx, token);
     await lockUser(tx, userId);
     await confirm(tx);
-    const { tenantId, tenantName, email, roleIds } = open;
+    const { tenantId, roleIds } = open;
     const link = { tenantId, roleIds, isDefault: false, isActive: true };
     await linkUserToTenant({ ...p, sql: tx }, null, userId, link);
-    await recordAccepted(tx, open, userId, origin);
-    return { userId, email, tenantId, tenantName };
+    return await recordAccepted(tx, open, userId, origin);
   });
 }
 
@@ -172,13 +169,14 @@ async function close(tx: Tx, token: string): Promise<OpenInvitation> {
 
 async function recordAccepted(
   tx: Tx,
-  { id, tenantId }: OpenInvitation,
+  { id, email, tenantId, tenantName }: OpenInvitation,
   userId: string,
   { traceId, ip }: Trace,
-): Promise<void> {
+): Promise<JoinedUser> {
   await markProved(tx, userId);
   await tx`update invitations set accepted_user_id = ${userId} where id = ${id}`;
   await recordAudit(tx, { userId, tenantId, traceId, ip }, "invitation.accept", id, { after: { userId } });
+  return { userId, email, tenantId, tenantName };
 }
 
 async function readOpen(q: Sql, token: string): Promise<OpenInvitation> {

@@ -1,19 +1,17 @@
 import { z } from "zod";
 import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { recordAudit } from "../../audit/audit.ts";
-import { LOOKS_OF } from "../../notifications/content.ts";
-import { type PlainMail, sendServiceMail, type TemplatedMail } from "../../notifications/sending/send.ts";
+import { sendServiceMail } from "../../notifications/sending/send.ts";
 import { type Problem, problem } from "../../problems/problem.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
 import { fullName } from "../../rights/user_lookup.ts";
 import { newId } from "../../shared/ids.ts";
 import { readPage } from "../../shared/lists.ts";
 import type { PagedResult, PageRequest } from "../../shared/paging.ts";
-import { digest, newSecret } from "../../shared/secrets.ts";
+import { digest } from "../../shared/secrets.ts";
 import { mailAddress, time, withDefault } from "../../shared/shapes.ts";
 import { requireVersion, type Versioned, versioned } from "../../shared/version.ts";
-import { readDefaultLocale } from "../../templates/locales.ts";
-import { linkMail, linkUrl } from "../account/owner_mail.ts";
+import { linkMail } from "../account/owner_mail.ts";
 import { requireInvitations } from "../account/registration.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { requireMayAssignRoles } from "../roles/escalation.ts";
@@ -77,21 +75,15 @@ async function requireNoMember(tx: Tx, tenantId: string, email: string): Promise
   throw problem("USER_ALREADY_ASSIGNED", `${email} was not invited: a user of the tenant has this email.`);
 }
 
-interface OpenInvitation extends NewInvitation {
-  version: number;
-}
-
 /** Locks a pending invitation, also an expired one. Throws INVITATION_NOT_FOUND, INVITATION_CLOSED_CONFLICT. */
-async function lockPending(tx: Tx, tenantId: string, id: string, attempt: string): Promise<OpenInvitation> {
-  const [found] = await tx<(OpenInvitation & { status: string })[]>`
-    select email, role_ids, first_name, last_name, status, version from invitations
-    where id = ${id} and tenant_id = ${tenantId} for no key update`;
+async function lockPending(tx: Tx, tenantId: string, id: string, attempt: string) {
+  const [found] = await tx<{ email: string; status: string; version: number }[]>`
+    select email, status, version from invitations where id = ${id} and tenant_id = ${tenantId} for no key update`;
   if (!found) throw invitationNotFound(id);
-  const { status, ...invitation } = found;
-  if (status === "Pending") return invitation;
+  if (found.status === "Pending") return found;
   throw problem(
     "INVITATION_CLOSED_CONFLICT",
-    `Invitation ${id} was not ${attempt}: its status is ${status}, which is final.`,
+    `Invitation ${id} was not ${attempt}: its status is ${found.status}, which is final.`,
   );
 }
 
@@ -150,39 +142,25 @@ const LIFE_DAYS = 7;
 /** Makes a token and the mail with its link, in the language of the tenant. */
 async function newInvitationMail(
   p: AccessPlatform,
-  o: { tenantId: string; email: string; firstName: string; lastName: string },
-): Promise<{ token: string; mail: TemplatedMail | PlainMail }> {
-  const token = newSecret();
-  const [tenant] = await p.sql<{ name: string }[]>`select name from tenants where id = ${o.tenantId}`;
-  const data = {
-    invitationUrl: linkUrl(p, { configured: p.config.INVITATION_URL, page: "/auth/invitation", token }),
-    tenantName: tenant?.name ?? "",
-    firstName: o.firstName || null,
-    expiresInDays: LIFE_DAYS,
-    [LOOKS_OF]: o.tenantId,
-  };
-  const to = { address: o.email, displayName: fullName(o) };
-  const mail = await linkMail(p, to, {
-    token,
+  { tenantId, ...person }: { tenantId: string; email: string; firstName: string; lastName: string },
+) {
+  const [tenant] = await p.sql<{ name: string }[]>`select name from tenants where id = ${tenantId}`;
+  const tenantName = tenant?.name ?? "";
+  return await linkMail(p, {
+    to: { address: person.email, displayName: fullName(person) },
+    tenantId,
     templateSlug: "invitation",
-    locale: await readDefaultLocale(p.sql, o.tenantId),
-    data,
-    fallback: defaultText(data),
+    link: { name: "invitationUrl", page: "/auth/invitation", configured: p.config.INVITATION_URL },
+    data: { tenantName, firstName: person.firstName || null, expiresInDays: LIFE_DAYS },
+    fallback: {
+      subject: `Invitation to ${tenantName}`,
+      before:
+        `You are invited to ${tenantName}. Accept with the link below; it works once and for ${LIFE_DAYS} days.`,
+      action: "Accept the invitation",
+      after: "If you do not know why you got this, ignore this message: nothing happens.",
+    },
   });
-  return { token, mail };
 }
-
-const defaultText = (o: { invitationUrl: string; tenantName: string; firstName: string | null }) => ({
-  subject: `Invitation to ${o.tenantName}`,
-  textBody: `Hello${o.firstName ? ` ${o.firstName}` : ""},
-
-You are invited to ${o.tenantName}. Accept with the link below; it works once and for ${LIFE_DAYS} days.
-
-Accept the invitation:
-${o.invitationUrl}
-
-If you do not know why you got this, ignore this message: nothing happens.`,
-});
 
 export const INVITATION_STATUSES = ["Pending", "Expired", "Accepted", "Revoked"] as const;
 type InvitationStatus = typeof INVITATION_STATUSES[number];

@@ -6,51 +6,35 @@ import type { TenantCaller } from "../../rights/caller.ts";
 import type { RightsPlatform } from "../../rights/platform.ts";
 import { requireUnerased } from "../../rights/user_lookup.ts";
 import { newId } from "../../shared/ids.ts";
-import type { PagedResult } from "../../shared/paging.ts";
 import type { Platform } from "../../shared/platform.ts";
-import { requireVersion, type Versioned, versioned } from "../../shared/version.ts";
 import {
-  type KeyListRequest,
   type KeyRecord,
-  listKeys,
+  type KeySource,
+  lockLiveKey,
   newExpiry,
   newKey,
   newKeyMembers,
+  readKey,
   recordColumns,
   replaceSecret,
   requireLife,
   requireMayGrant,
   requirePermissions,
-  setKeyRevoked,
+  revokeKey,
 } from "./key_record.ts";
-
-/** A stored key, without its secret. */
-export type ApiKey = KeyRecord;
 
 export const NewApiKey = z.object({ ...newKeyMembers, expiresAt: newExpiry }).meta({
   id: "CreateApiKeyRequest",
 });
 
-/** Lists the tenant's keys; revoked ones only with `includeDeleted`. */
-export const listApiKeys = (
-  q: Sql,
-  { tenantId }: TenantCaller,
-  request: KeyListRequest,
-): Promise<PagedResult<ApiKey>> =>
-  listKeys(q, { table: "api_keys", columns: recordColumns(q), scope: q`tenant_id = ${tenantId}` }, request);
-
-/** Reads a key of the tenant, also a revoked one. @throws API_KEY_NOT_FOUND */
-export async function readApiKey(
-  q: Sql,
-  { tenantId }: TenantCaller,
-  id: string,
-  lock = false,
-): Promise<Versioned<ApiKey>> {
-  const [row] = await q<(ApiKey & { version: number })[]>`
-    select ${recordColumns(q)}, version from api_keys where id = ${id} and tenant_id = ${tenantId}
-    ${lock ? q`for no key update` : q``}`;
-  return versioned(row, () => problem("API_KEY_NOT_FOUND", `The tenant has no API key ${id}.`));
-}
+/** The keys of the caller's tenant. */
+export const apiKeysOf = (q: Sql, { tenantId }: TenantCaller): KeySource => ({
+  table: "api_keys",
+  columns: recordColumns(q),
+  scope: q`tenant_id = ${tenantId}`,
+  notFound: (id) => problem("API_KEY_NOT_FOUND", `The tenant has no API key ${id}.`),
+  revoked: (id) => problem("API_KEY_REVOKED_CONFLICT", `The API key ${id} was revoked.`),
+});
 
 /**
  * Creates a key with permissions that the caller holds. Only this result has the key itself; only its hash is stored.
@@ -60,7 +44,7 @@ export async function createApiKey(
   p: Pick<Platform, "sql" | "clock">,
   caller: TenantCaller,
   input: z.output<typeof NewApiKey>,
-): Promise<ApiKey & { key: string }> {
+): Promise<KeyRecord & { key: string }> {
   requireLife(p, input.expiresAt);
   const permissions = [...new Set(input.permissions)].sort();
   requireMayGrant(caller, permissions);
@@ -69,7 +53,7 @@ export async function createApiKey(
     await requireUnerased(tx, caller.userId);
     await requirePermissions(tx, caller.tenantId, permissions);
     const id = newId();
-    const [made] = await tx<ApiKey[]>`
+    const [made] = await tx<KeyRecord[]>`
       insert into api_keys (id, tenant_id, created_by, name, hash, start, permissions, expires_at)
       values (${id}, ${caller.tenantId}, ${caller.userId}, ${input.name}, ${hash}, ${start},
         ${permissions}::text[], ${input.expiresAt})
@@ -93,11 +77,9 @@ export async function rotateApiKey(
   id: string,
   overlapSeconds: number,
   ifMatch: string | null,
-): Promise<ApiKey & { key: string }> {
+): Promise<KeyRecord & { key: string }> {
   return await transact(p.sql, async (tx) => {
-    const { value: former, version } = await readApiKey(tx, caller, id, true);
-    requireVersion(ifMatch, version);
-    if (former.revokedAt) throw problem("API_KEY_REVOKED_CONFLICT", `The API key ${id} was revoked.`);
+    const { value: former } = await lockLiveKey<KeyRecord>(tx, apiKeysOf(tx, caller), id, ifMatch);
     if (former.createdBy !== caller.userId) {
       throw problem(
         "ROLE_ASSIGNMENT_ESCALATION_BLOCKED",
@@ -108,7 +90,7 @@ export async function rotateApiKey(
     const { secret, formerSecretUntil } = await replaceSecret(tx, "api_keys", id, overlapSeconds);
     p.rights.invalidateAfterCommit(tx, [former.createdBy]);
     await recordAudit(tx, caller, "apiKey.rotate", id, { after: { formerSecretUntil } });
-    return { ...(await readApiKey(tx, caller, id)).value, key: secret };
+    return { ...(await readKey<KeyRecord>(tx, apiKeysOf(tx, caller), id)).value, key: secret };
   });
 }
 
@@ -123,11 +105,9 @@ export async function revokeApiKey(
   ifMatch: string | null,
 ): Promise<void> {
   await transact(p.sql, async (tx) => {
-    const { value: { name, createdBy, revokedAt }, version } = await readApiKey(tx, caller, id, true);
-    requireVersion(ifMatch, version);
-    if (revokedAt) return;
-    await setKeyRevoked(tx, "api_keys", id, caller.userId);
-    p.rights.invalidateAfterCommit(tx, [createdBy]);
-    await recordAudit(tx, caller, "apiKey.revoke", id, { before: { name } });
+    const key = await revokeKey<KeyRecord>(tx, apiKeysOf(tx, caller), id, ifMatch, caller.userId);
+    if (!key) return;
+    p.rights.invalidateAfterCommit(tx, [key.createdBy]);
+    await recordAudit(tx, caller, "apiKey.revoke", id, { before: { name: key.name } });
   });
 }

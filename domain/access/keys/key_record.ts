@@ -2,7 +2,7 @@ import { DAY_MS } from "../../../infra/clock.ts";
 import type { Buffer } from "node:buffer";
 import { z } from "zod";
 import type { Sql, SqlPart, Tx } from "../../../infra/postgres/postgres.ts";
-import { invalid, problem } from "../../problems/problem.ts";
+import { invalid, type Problem, problem } from "../../problems/problem.ts";
 import { type Caller, holds } from "../../rights/caller.ts";
 import type { PermissionReach } from "../../rights/catalog.ts";
 import { howToGet } from "../../rights/checks.ts";
@@ -12,6 +12,8 @@ import type { PagedResult } from "../../shared/paging.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
 import { instant, orNull, requiredName, time } from "../../shared/shapes.ts";
+import { requireVersion, type Versioned, versioned } from "../../shared/version.ts";
+import { isPermissionOf } from "../roles/roles.ts";
 
 /** Maximum lifetime of a key or account that expires. */
 export const MAX_LIFE_DAYS = 731;
@@ -79,12 +81,6 @@ export async function replaceSecret(
   return { secret: key, formerSecretUntil: row?.formerSecretUntil ?? null };
 }
 
-/** Ends a key with both of its secrets. */
-export async function setKeyRevoked(tx: Tx, table: KeyTable, id: string, userId: string): Promise<void> {
-  await tx`update ${tx(table)} set revoked_at = now(), revoked_by = ${userId}, version = version + 1,
-    updated_at = now() where id = ${id}`;
-}
-
 /** Checks that a key would expire in the future, and not too late. @throws VALIDATION_ERROR (expiresAt) */
 export function requireLife({ clock }: Pick<Platform, "clock">, expiresAt: Date | null): void {
   if (expiresAt === null) return;
@@ -123,8 +119,9 @@ export async function requirePermissions(
   codes: string[],
 ): Promise<{ code: string; reach: PermissionReach }[]> {
   const known = await q<{ code: string; reach: PermissionReach }[]>`
-    select code, reach from permissions where code = any(${codes}::text[]) and deleted_at is null
-      and (tenant_id is null or tenant_id = ${tenantId})`;
+    select code, reach from permissions where code = any(${codes}::text[]) and ${
+    isPermissionOf(q, tenantId)
+  }`;
   const unknown = codes.filter((code) => !known.some((row) => row.code === code));
   if (unknown.length > 0) {
     throw problem("PERMISSION_NOT_FOUND", `The key cannot have unknown permissions: ${unknown.join(", ")}.`);
@@ -136,7 +133,7 @@ export async function requirePermissions(
 const SORTS = { createdAt: "created_at", name: "lower(name)", lastUsedAt: "last_used_at" } as const;
 export const KEY_SORTS = Object.keys(SORTS) as [keyof typeof SORTS, ...(keyof typeof SORTS)[]];
 
-export interface KeyListRequest extends SortedPageRequest<keyof typeof SORTS> {
+interface KeyListRequest extends SortedPageRequest<keyof typeof SORTS> {
   search?: string | undefined;
   /** Include revoked rows. */
   includeDeleted: boolean;
@@ -146,12 +143,57 @@ export interface KeyListRequest extends SortedPageRequest<keyof typeof SORTS> {
   expiresWithinDays?: number | undefined;
 }
 
-/** The source of a list: `columns` of the rows of `table` that `scope` allows the caller to see. */
-interface KeySource {
-  /** With the columns `id`, `name`, `created_at`, `last_used_at`, `revoked_at` and `search_text`. */
-  table: string;
+/** API keys, service accounts or OAuth clients: `columns` of the rows of `table` that `scope` allows the caller to see. */
+export interface KeySource {
+  table: KeyTable | "oauth_clients";
   columns: SqlPart;
   scope: SqlPart;
+  notFound(id: string): Problem;
+  /** The error for a change of a revoked key. */
+  revoked(id: string): Problem;
+}
+
+/** Reads a key, also a revoked one. @throws `notFound` */
+export async function readKey<T extends object>(
+  q: Sql,
+  { table, columns, scope, notFound }: KeySource,
+  id: string,
+  lock: SqlPart = q``,
+): Promise<Versioned<T>> {
+  const [row] = await q<(T & { version: number })[]>`
+    select ${columns}, version from ${q(table)} where id = ${id} and ${scope} ${lock}`;
+  return versioned(row, () => notFound(id)) as Versioned<T>;
+}
+
+type Revocable = Pick<KeyRecord, "revokedAt">;
+
+/** Locks a key that is not revoked. @throws `notFound`, PRECONDITION_FAILED, `revoked` */
+export async function lockLiveKey<T extends Revocable>(
+  tx: Tx,
+  source: KeySource,
+  id: string,
+  ifMatch: string | null,
+): Promise<Versioned<T>> {
+  const key = await readKey<T>(tx, source, id, tx`for no key update`);
+  requireVersion(ifMatch, key.version);
+  if (key.value.revokedAt) throw source.revoked(id);
+  return key;
+}
+
+/** Ends a key with all of its secrets. @returns null if it was revoked before @throws `notFound`, PRECONDITION_FAILED */
+export async function revokeKey<T extends Revocable>(
+  tx: Tx,
+  source: KeySource,
+  id: string,
+  ifMatch: string | null,
+  userId: string,
+): Promise<T | null> {
+  const { value, version } = await readKey<T>(tx, source, id, tx`for no key update`);
+  requireVersion(ifMatch, version);
+  if (value.revokedAt) return null;
+  await tx`update ${tx(source.table)} set revoked_at = now(), revoked_by = ${userId}, version = version + 1,
+    updated_at = now() where id = ${id}`;
+  return value;
 }
 
 /** Lists API keys, service accounts or OAuth clients; revoked ones only with `includeDeleted`. */

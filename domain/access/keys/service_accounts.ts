@@ -7,23 +7,23 @@ import { type Caller, isSystemAdmin } from "../../rights/caller.ts";
 import type { RightsPlatform } from "../../rights/platform.ts";
 import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
-import { requireVersion, type Versioned, versioned } from "../../shared/version.ts";
+import type { Versioned } from "../../shared/version.ts";
 import {
-  type KeyListRequest,
   KeyRecord,
-  listKeys,
+  type KeySource,
+  lockLiveKey,
   newExpiry,
   newKey,
   newKeyMembers,
+  readKey,
   recordColumns,
   replaceSecret,
   requireLife,
   requireMayGrant,
   requirePermissions,
-  setKeyRevoked,
+  revokeKey,
 } from "./key_record.ts";
 import { tenantNotFound } from "../tenant_not_found.ts";
-import type { PagedResult } from "../../shared/paging.ts";
 import { enumName, instant, uuid } from "../../shared/shapes.ts";
 
 const given = {
@@ -47,7 +47,7 @@ export const ServiceAccount = z.object({
   // These tenants, or all except the platform's, also future ones.
   tenants: z.union([z.literal("all"), z.array(z.guid())]),
 }).meta({ id: "ServiceAccountDto" });
-type ServiceAccount = z.output<typeof ServiceAccount>;
+export type ServiceAccount = z.output<typeof ServiceAccount>;
 /** The permissions of a service account, and the tenants in which it has them. */
 type AccountGrants = Pick<ServiceAccount, "permissions" | "tenants">;
 
@@ -94,7 +94,7 @@ export async function updateServiceAccount(
   ifMatch: string | null,
 ): Promise<Versioned<ServiceAccount>> {
   return await transact(p.sql, async (tx) => {
-    const before = await lockLive(tx, caller, id, ifMatch);
+    const before = await lockLiveKey<ServiceAccount>(tx, accountsOf(tx, caller), id, ifMatch);
     const { name = before.value.name, expiresAt = before.value.expiresAt } = change;
     const { tenants = before.value.tenants } = change;
     const kept = change.tenants
@@ -138,7 +138,7 @@ export async function rotateServiceAccount(
   ifMatch: string | null,
 ): Promise<{ id: string; clientId: string; secret: string; formerSecretUntil: Date | null }> {
   return await transact(p.sql, async (tx) => {
-    const { value } = await lockLive(tx, caller, id, ifMatch);
+    const { value } = await lockLiveKey<ServiceAccount>(tx, accountsOf(tx, caller), id, ifMatch);
     requireMayGrant(caller, value.permissions);
     const replaced = await replaceSecret(tx, "service_accounts", id, overlapSeconds);
     p.rights.invalidateAfterCommit(tx, [id]);
@@ -158,26 +158,11 @@ export async function revokeServiceAccount(
   ifMatch: string | null,
 ): Promise<void> {
   await transact(p.sql, async (tx) => {
-    const { value, version } = await readServiceAccount(tx, caller, id, true);
-    requireVersion(ifMatch, version);
-    if (value.revokedAt) return;
-    await setKeyRevoked(tx, "service_accounts", id, caller.userId);
+    const account = await revokeKey<ServiceAccount>(tx, accountsOf(tx, caller), id, ifMatch, caller.userId);
+    if (!account) return;
     p.rights.invalidateAfterCommit(tx, [id]);
-    await audit(tx, caller, "revoke", value, { before: contentOf(value) });
+    await audit(tx, caller, "revoke", account, { before: contentOf(account) });
   });
-}
-
-/** Locks an account that is not revoked. */
-async function lockLive(
-  tx: Tx,
-  caller: Caller,
-  id: string,
-  ifMatch: string | null,
-): Promise<Versioned<ServiceAccount>> {
-  const account = await readServiceAccount(tx, caller, id, true);
-  requireVersion(ifMatch, account.version);
-  if (!account.value.revokedAt) return account;
-  throw problem("SERVICE_ACCOUNT_REVOKED_CONFLICT", `The service account ${id} was revoked.`);
 }
 
 const contentOf = ({ name, permissions, tenants, expiresAt }: ServiceAccount) => ({
@@ -261,33 +246,18 @@ async function requireTenants(tx: Tx, tenantIds: string[]): Promise<boolean> {
   return found.some(({ type }) => type === "Platform");
 }
 
-const columns = (q: Sql) =>
-  q`${recordColumns(q)}, client_id, coalesce(to_jsonb(tenant_ids), '"all"') as tenants`;
-
-/** SQL condition: the caller manages the account. Without admin:system, it must act only in the caller's tenant. */
-const managedBy = (q: Sql, caller: Caller) =>
-  isSystemAdmin(caller) ? q`true` : q`only_tenant_id = ${caller.tenantId}`;
-
-/** Lists the accounts that the caller manages; revoked ones only with `includeDeleted`. */
-export const listServiceAccounts = (
-  q: Sql,
-  caller: Caller,
-  request: KeyListRequest,
-): Promise<PagedResult<ServiceAccount>> =>
-  listKeys(q, { table: "service_accounts", columns: columns(q), scope: managedBy(q, caller) }, request);
+/** The accounts that the caller manages. Without admin:system, they must act only in the caller's tenant. */
+export const accountsOf = (q: Sql, caller: Caller): KeySource => ({
+  table: "service_accounts",
+  columns: q`${recordColumns(q)}, client_id, coalesce(to_jsonb(tenant_ids), '"all"') as tenants`,
+  scope: isSystemAdmin(caller) ? q`true` : q`only_tenant_id = ${caller.tenantId}`,
+  notFound: (id) => problem("SERVICE_ACCOUNT_NOT_FOUND", `The caller manages no service account ${id}.`),
+  revoked: (id) => problem("SERVICE_ACCOUNT_REVOKED_CONFLICT", `The service account ${id} was revoked.`),
+});
 
 /** Reads an account that the caller manages, also a revoked one. @throws SERVICE_ACCOUNT_NOT_FOUND */
-export async function readServiceAccount(
+export const readServiceAccount = (
   q: Sql,
   caller: Caller,
   id: string,
-  lock = false,
-): Promise<Versioned<ServiceAccount>> {
-  const [row] = await q<(ServiceAccount & { version: number })[]>`
-    select ${columns(q)}, version from service_accounts where id = ${id} and ${managedBy(q, caller)}
-    ${lock ? q`for no key update` : q``}`;
-  return versioned(
-    row,
-    () => problem("SERVICE_ACCOUNT_NOT_FOUND", `The caller manages no service account ${id}.`),
-  );
-}
+): Promise<Versioned<ServiceAccount>> => readKey(q, accountsOf(q, caller), id);

@@ -36,7 +36,7 @@ export function readCsv(text: string, maxRecords: number): CsvRecord[] {
   return records;
 }
 
-export type ReadRecord = { fault: string } | { fault?: undefined; fields: string[]; end: number };
+type ReadRecord = { fault: string } | { fault?: undefined; fields: string[]; end: number };
 
 /** Parses the record that begins at `at`; `end` is the index where its line ends. */
 export function readRecord(text: string, at: number): ReadRecord {

@@ -2,6 +2,7 @@ import { z } from "zod";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { FILE_MODULE, sufficientFor } from "../../rights/catalog.ts";
+import { isPermissionOf } from "../roles/roles.ts";
 import { readTenantUser, userNotFound } from "../users/user_details.ts";
 
 /** Maximum number of named roles that grant a permission. */
@@ -20,7 +21,7 @@ const AccessCheck = z.object({
   passed: z.boolean(),
   detail: z.string(),
 });
-export type AccessCheck = z.output<typeof AccessCheck>;
+type AccessCheck = z.output<typeof AccessCheck>;
 
 /** A role that has the permission in question, or admin:system, which includes it. */
 const AccessGrant = z.object({
@@ -30,7 +31,7 @@ const AccessGrant = z.object({
   roleName: z.string(),
   permission: z.string(),
 }).meta({ id: "AccessGrantDto" });
-export type AccessGrant = z.output<typeof AccessGrant>;
+type AccessGrant = z.output<typeof AccessGrant>;
 
 /** The explanation why a user has, or does not have, a permission. */
 export const AccessExplanation = z.object({
@@ -87,8 +88,9 @@ export async function explainAccess(
   const roles = granting.map(({ isHeld, ...grant }) => ({ isHeld, grant }));
   const grants = roles.filter(({ isHeld }) => isHeld).map(({ grant }) => grant);
   const [known] = await q<{ description: string | null }[]>`
-    select description from permissions where code = ${o.permission} and deleted_at is null
-    and (tenant_id is null or tenant_id = ${o.tenantId}) limit 1`;
+    select description from permissions where code = ${o.permission} and ${
+    isPermissionOf(q, o.tenantId)
+  } limit 1`;
   const checks = decide(o.permission, facts, grants, known !== undefined, isGlobal);
   const isAllowed = checks.filter((check) => check.name !== "PermissionKnown").every((check) => check.passed);
   const failed = checks.filter((check) => !check.passed).map((check) => check.detail);

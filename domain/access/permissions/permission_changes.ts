@@ -24,6 +24,7 @@ import {
   lockDefaultRoles,
   takeFromCatalogRoles,
 } from "../roles/default_roles.ts";
+import { isPermissionOf } from "../roles/roles.ts";
 import { softDeleteRow } from "../soft_delete.ts";
 import { ownerFor } from "../tenants/tenants.ts";
 import { orUndefined } from "../../shared/shapes.ts";
@@ -127,8 +128,7 @@ async function lockPermission(
 ): Promise<NewPermission> {
   const [permission] = await tx<LockedPermission[]>`
     select code, description, category, tenant_id, is_system, version from permissions
-    where id = ${id} and deleted_at is null and (tenant_id is null or tenant_id = ${caller.tenantId})
-    for no key update`;
+    where id = ${id} and ${isPermissionOf(tx, caller.tenantId)} for no key update`;
   if (!permission) throw permissionNotFound(id);
   const { tenantId, isSystem, version, ...fields } = permission;
   if (isSystem) {

@@ -19,7 +19,7 @@ import { ownerFor } from "../tenants/tenants.ts";
 
 const IMPORT_OUTCOMES = ["Created", "Updated", "Unchanged", "Failed"] as const;
 
-export interface ImportOptions {
+interface ImportOptions {
   /** Update an existing permission instead of failing its row. */
   upsert: boolean;
   /** Do everything except writing. */

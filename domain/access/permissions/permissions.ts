@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { PAIRED_LOCKS } from "../../../infra/postgres/advisory_locks.ts";
 import type { Sql, SqlPart, Tx } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { type Caller, isSystemAdmin, type TenantCaller } from "../../rights/caller.ts";
@@ -184,21 +185,17 @@ export async function suggestCategories(
 export type PermissionOwner = string | null;
 
 /**
- * First key of the advisory locks. Writers of the catalog lock exclusively, writers of a tenant share that lock and lock
- * their tenant. Any fixed number will do.
- */
-const LOCK = 7_315_027;
-
-/**
- * Locks the codes this owner may use against concurrent writers, until `tx` ends. A code belongs either to the catalog
- * or to tenants: permissions are checked by code, so a tenant must not be able to create its own `admin:system`.
+ * Locks the codes this owner may use against concurrent writers, until `tx` ends: writers of a tenant share the lock of the
+ * catalog and lock their tenant. A code belongs either to the catalog or to tenants: permissions are checked by code, so a
+ * tenant must not be able to create its own `admin:system`.
  */
 export async function lockPermissionCodes(tx: Tx, owner: PermissionOwner): Promise<void> {
+  const { permissionCodes: key } = PAIRED_LOCKS;
   if (owner === null) {
-    await tx`select pg_advisory_xact_lock(${LOCK}, 0)`;
+    await tx`select pg_advisory_xact_lock(${key}, 0)`;
   } else {
-    await tx`select pg_advisory_xact_lock_shared(${LOCK}, 0)`;
-    await tx`select pg_advisory_xact_lock(${LOCK}, hashtext(${owner}))`;
+    await tx`select pg_advisory_xact_lock_shared(${key}, 0)`;
+    await tx`select pg_advisory_xact_lock(${key}, hashtext(${owner}))`;
   }
 }
 

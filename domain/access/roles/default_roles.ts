@@ -10,7 +10,7 @@ import { FIRST_ID, newId } from "../../shared/ids.ts";
 import { accessChangedEvent, ANNOUNCE_ROLES_JOB } from "../access_changes.ts";
 import type { AccessPlatform } from "../platform.ts";
 import { emitRolesChanged } from "./role_changes.ts";
-import type { Role } from "./roles.ts";
+import { grantColumns, type Role } from "./roles.ts";
 
 /** The catalog roles of every tenant, which may get further permissions by default. */
 export const DEFAULT_ROLES = ["Admin", "GroupAdmin", "Visitor"] as const;
@@ -148,16 +148,10 @@ export const announceRolesJob = defineJob({
   },
 });
 
-type ChangedRole = Pick<Role, "id" | "tenantId" | "name" | "permissions">;
-
-const readRoles = async (tx: Tx, names: string[], after: string): Promise<ChangedRole[]> =>
-  await tx<ChangedRole[]>`
-    select r.id, r.tenant_id, r.name, (
-      select coalesce(jsonb_agg(jsonb_build_object('id', p.id, 'code', p.code) order by p.code), '[]')
-      from role_permissions rp join permissions p on p.id = rp.permission_id and p.deleted_at is null
-      where rp.role_id = r.id) as permissions
-    from roles r where r.is_system and r.name = any(${names}::text[]) and r.deleted_at is null
-      and r.id > ${after} order by r.id limit ${BATCH}`;
+const readRoles = (tx: Tx, names: string[], after: string): Promise<Role[]> =>
+  tx<Role[]>`
+    select ${grantColumns(tx)} from roles r where r.is_system and r.name = any(${names}::text[])
+      and r.deleted_at is null and r.id > ${after} order by r.id limit ${BATCH}`;
 
 interface Holder {
   userId: string;

@@ -9,7 +9,7 @@ import type { RightsPlatform } from "../../rights/platform.ts";
 import { requireVersion, type Versioned } from "../../shared/version.ts";
 import { type ChangingAccess, roleAccessChanged } from "../access_changes.ts";
 import { requireSystemAdminLeft } from "./last_admins.ts";
-import { permissionsNotFound, readRole, type Role, roleNotFound } from "./roles.ts";
+import { isPermissionOf, permissionsNotFound, readRole, type Role, roleNotFound } from "./roles.ts";
 import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { softDeleteRow } from "../soft_delete.ts";
@@ -113,8 +113,9 @@ async function findPermissions(tx: Tx, tenantId: string, ids: string[]) {
   const wanted = new Set(ids);
   if (wanted.size === 0) return [];
   const found = await tx<(GrantedPermission & { reach: "Platform" | "Tenant" })[]>`
-    select id, code, reach from permissions
-    where id = any(${ids}::uuid[]) and deleted_at is null and (tenant_id is null or tenant_id = ${tenantId})`;
+    select id, code, reach from permissions where id = any(${ids}::uuid[]) and ${
+    isPermissionOf(tx, tenantId)
+  }`;
   for (const { id } of found) wanted.delete(id);
   if (wanted.size === 0) return [...found];
   throw permissionsNotFound([...wanted]);

@@ -5,7 +5,7 @@ import { includesPermission, sufficientFor } from "../../rights/catalog.ts";
 import { securityVersionOf } from "../../rights/security_version.ts";
 import { countRows } from "../../shared/lists.ts";
 import { requireMayAssignRoles } from "./escalation.ts";
-import { permissionsNotFound, readRole } from "./roles.ts";
+import { isPermissionOf, permissionsNotFound, readRole } from "./roles.ts";
 
 /** Maximum number of users that the preview names. */
 const MAX_NAMED = 10;
@@ -115,8 +115,7 @@ async function readChanged(q: Sql, tenantId: string, held: string[], wanted: str
   if (ids.length === 0) return [];
   const found = await q<Omit<Changed, "isAdded">[]>`
     select id, code, description from permissions
-    where id = any(${ids}::uuid[]) and deleted_at is null and (tenant_id is null or tenant_id = ${tenantId})
-    order by code`;
+    where id = any(${ids}::uuid[]) and ${isPermissionOf(q, tenantId)} order by code`;
   const known = new Set(found.map(({ id }) => id));
   const missing = ids.filter((id) => wants.has(id) && !known.has(id));
   if (missing.length > 0) throw permissionsNotFound(missing);

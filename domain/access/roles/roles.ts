@@ -41,17 +41,17 @@ export const RoleWithUserCount = Role.omit({ permissions: true }).extend({
 }).meta({ id: "RoleWithUserCountDto" });
 export type RoleWithUserCount = z.output<typeof RoleWithUserCount>;
 
-export type RoleLookupItem = Pick<Role, "id" | "name" | "description">;
+type RoleLookupItem = Pick<Role, "id" | "name" | "description">;
 
 /** Filter of roles; absent members do not filter. */
-export interface RoleFilter {
+interface RoleFilter {
   search?: string | undefined;
   isSystemRole?: boolean | undefined;
   includeDeleted?: boolean | undefined;
   ids?: string[] | undefined;
 }
 
-export type RoleListRequest = RoleFilter & SortedPageRequest<typeof ROLE_SORTS[number]>;
+type RoleListRequest = RoleFilter & SortedPageRequest<typeof ROLE_SORTS[number]>;
 
 /** Reads a role of the tenant with its permissions. Throws ROLE_NOT_FOUND. */
 export async function readRole(q: Sql, tenantId: string, id: string): Promise<Versioned<Role>> {
@@ -174,6 +174,10 @@ export async function summarizeRoles(q: Sql, tenantId: string, filter: RoleFilte
 export const roleNotFound = (id: string) =>
   problem("ROLE_NOT_FOUND", `The tenant has no role ${id}; the id may be wrong or the role deleted.`);
 
+/** SQL condition: the row of `permissions` is live, and of the catalog or of the tenant. */
+export const isPermissionOf = (q: Sql, tenantId: string | null) =>
+  q`(deleted_at is null and (tenant_id is null or tenant_id = ${tenantId}))`;
+
 /** The error for unknown permissions of a list, of which it names the first five. */
 export const permissionsNotFound = (ids: string[]) =>
   problem("PERMISSION_NOT_FOUND", `The tenant has no permission ${ids.slice(0, 5).join(", ")}.`);
@@ -182,7 +186,7 @@ const ownColumns = (q: Sql) =>
   q`r.id, r.tenant_id, (select t.name from tenants t where t.id = r.tenant_id) as tenant_name, r.name, r.description,
     r.is_system as is_system_role, r.created_at, r.updated_at`;
 
-/** Columns of `Role` over `roles r`. */
+/** Columns of `Role` over `roles r`. A deleted permission is one of no role. */
 export const grantColumns = (q: Sql) =>
   q`${ownColumns(q)},
     coalesce((select jsonb_agg(jsonb_build_object('id', p.id, 'code', p.code) order by p.code)

@@ -1,6 +1,7 @@
 import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { Problem } from "../../problems/problem.ts";
 import type { TenantCaller } from "../../rights/caller.ts";
+import { nameOrEmail } from "../../rights/user_lookup.ts";
 import { isUuid } from "../../shared/ids.ts";
 import { countRows } from "../../shared/lists.ts";
 import { isObject } from "../../shared/shapes.ts";
@@ -21,7 +22,7 @@ import {
 } from "./lists.ts";
 import { GROUP, GROUPS, PATH, scimProblem } from "./schema.ts";
 import type { ScimPlatform, Tagged } from "./users.ts";
-import type { Resource } from "./values.ts";
+import { externalIdOf, type Resource, validText } from "./values.ts";
 
 /** A role of the tenant as a group. */
 interface GroupRow extends Group {
@@ -56,10 +57,9 @@ const groupsOf = (q: Sql, tenantId: string) =>
 const tagOf = ({ version, holders }: GroupRow): string => `"${version}.${holders}"`;
 
 async function readRow(q: Sql, tenantId: string, id: string): Promise<GroupRow> {
-  const rows = isUuid(id)
+  const [row] = isUuid(id)
     ? await q<GroupRow[]>`select ${groupColumns(q, true)} from ${groupsOf(q, tenantId)} and r.id = ${id}`
     : [];
-  const [row] = rows;
   if (!row) throw roleNotFound(id);
   return row;
 }
@@ -67,7 +67,7 @@ async function readRow(q: Sql, tenantId: string, id: string): Promise<GroupRow> 
 /** Reads the holders of roles. */
 const readMembers = (q: Sql, roleIds: string[]): Promise<Member[]> =>
   q<Member[]>`
-    select h.role_id, h.user_id as value, coalesce(nullif(trim(u.first_name || ' ' || u.last_name), ''), u.email) as display
+    select h.role_id, h.user_id as value, ${nameOrEmail(q, "u")} as display
     from user_tenant_roles h join users u on u.id = h.user_id
     where h.role_id = any(${roleIds}::uuid[]) order by h.user_id`;
 
@@ -110,11 +110,7 @@ export async function readGroup(
   return { resource: toGroup(row, members, base), tag: tagOf(row), ignored: [] };
 }
 
-function nameOf({ displayName }: Resource): string {
-  const { data, error } = groupName.safeParse(displayName);
-  if (data !== undefined) return data;
-  throw scimProblem("invalidValue", `displayName: ${error?.issues[0]?.message ?? "invalid"}.`);
-}
+const nameOf = ({ displayName }: Resource): string => validText(groupName, displayName, "displayName");
 
 /** The ids of the members of a resource, without repetition. @throws invalidValue, also for groups in groups */
 function memberIds({ members }: Resource): Set<string> {
@@ -158,12 +154,6 @@ export async function createGroup(
     return await readGroup(tx, { base: p.baseUrl(), tenantId, withMembers: true }, id);
   });
 }
-
-const externalIdOf = ({ externalId }: Resource): string | null => {
-  if (typeof externalId !== "string") return null;
-  if (externalId.length <= 200) return externalId;
-  throw scimProblem("invalidValue", "externalId: expected at most 200 characters.");
-};
 
 /**
  * Changes name, external id and members of a group. The name is that of the group: the role keeps its own.

@@ -1,10 +1,9 @@
 import { isDeepStrictEqual } from "node:util";
-import type { z } from "zod";
 import { internationalNumber } from "../../shared/phone_number.ts";
 import { isObject, mailAddress } from "../../shared/shapes.ts";
 import { type LockedUser, userName } from "../users/user_details.ts";
 import { ENTERPRISE, PATH, scimProblem, USER } from "./schema.ts";
-import { isPrimary, type Resource, set } from "./values.ts";
+import { externalIdOf, isPrimary, type Resource, set, validText } from "./values.ts";
 
 /** A user with the link to one tenant. */
 export interface UserRow extends Omit<LockedUser, "appIds" | "metadata"> {
@@ -26,7 +25,6 @@ export type WantedUser = Pick<
 >;
 
 const MAX_BYTES = 16_384;
-const MAX_EXTERNAL_ID = 200;
 /** Attributes that columns have, or that only the service writes. */
 const IN_COLUMNS = ["schemas", "id", "meta", "userName", "externalId", "active", "groups", "password"];
 
@@ -82,33 +80,24 @@ const derivedOf = ({ email, firstName, lastName, phoneNumber }: Derived): Resour
  * @throws invalidValue
  */
 export function wantedOf(resource: Resource, present: UserRow | null): WantedUser {
-  const { userName: email, name, active, externalId, phoneNumbers } = resource;
+  const { userName: email, name, active, phoneNumbers } = resource;
   const { givenName = "", familyName = "", ...names } = isObject(name) ? name : {};
   if (email === undefined) throw scimProblem("invalidValue", "userName: expected an email address.");
   const isOwnNumber = present !== null && present.attributes.phoneNumbers === undefined; // not the directory's
   const keepsNumber = isOwnNumber && phoneNumbers === undefined ||
     present !== null && isDeepStrictEqual(phoneNumbers, toResource(present, "").phoneNumbers);
   const person = {
-    email: valid(mailAddress, email, "userName"),
-    firstName: valid(userName, givenName, "name.givenName"),
-    lastName: valid(userName, familyName, "name.familyName"),
+    email: validText(mailAddress, email, "userName"),
+    firstName: validText(userName, givenName, "name.givenName"),
+    lastName: validText(userName, familyName, "name.familyName"),
     phoneNumber: keepsNumber ? present.phoneNumber : numberOf(phoneNumbers),
   };
-  if (typeof externalId === "string" && externalId.length > MAX_EXTERNAL_ID) {
-    throw scimProblem("invalidValue", `externalId: expected at most ${MAX_EXTERNAL_ID} characters.`);
-  }
   return {
     ...person,
     isActive: typeof active === "boolean" ? active : present?.isActive ?? true,
-    externalId: typeof externalId === "string" ? externalId : present?.externalId ?? null,
+    externalId: externalIdOf(resource) ?? present?.externalId ?? null,
     attributes: storedOf(resource, names, derivedOf(present ?? person)),
   };
-}
-
-function valid(schema: z.ZodType<string>, value: unknown, name: string): string {
-  const { data, error } = schema.safeParse(value);
-  if (data !== undefined) return data;
-  throw scimProblem("invalidValue", `${name}: ${error?.issues[0]?.message ?? "invalid"}.`);
 }
 
 /** The first international number; a primary one first. Directories also keep internal ones, which the user cannot get. */

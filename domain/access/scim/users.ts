@@ -4,6 +4,7 @@ import { type Sql, type SqlPart, transact, type Tx } from "../../../infra/postgr
 import { recordAudit } from "../../audit/audit.ts";
 import { problem } from "../../problems/problem.ts";
 import { holds, type TenantCaller } from "../../rights/caller.ts";
+import { nameOrEmail } from "../../rights/user_lookup.ts";
 import { invalidateCounts } from "../../shared/count_cache.ts";
 import { isUuid, newId } from "../../shared/ids.ts";
 import { countListByValues } from "../../shared/lists.ts";
@@ -64,10 +65,9 @@ const usersOf = (q: Sql, tenantId: string) =>
   where l.tenant_id = ${tenantId}`;
 
 async function readRow(q: Sql, tenantId: string, id: string): Promise<UserRow> {
-  const rows = isUuid(id)
+  const [row] = isUuid(id)
     ? await q<UserRow[]>`select ${userColumns(q)} from ${usersOf(q, tenantId)} and u.id = ${id}`
     : [];
-  const [row] = rows;
   if (!row) throw userNotFound(id);
   return row;
 }
@@ -361,9 +361,7 @@ const COLUMNS: Record<string, Column> = {
   active: { kind: "boolean", sql: (q) => q`l.is_active` },
   "name.givenName": { ...text((q) => q`u.first_name`), narrowed: isSearched },
   "name.familyName": { ...text((q) => q`u.last_name`), narrowed: isSearched },
-  displayName: text((q) =>
-    q`coalesce(s.attributes ->> 'displayName', nullif(trim(u.first_name || ' ' || u.last_name), ''), u.email)`
-  ),
+  displayName: text((q) => q`coalesce(s.attributes ->> 'displayName', ${nameOrEmail(q, "u")})`),
   "meta.created": { kind: "time", sql: (q) => q`u.created_at` },
   "meta.lastModified": { kind: "time", sql: (q) => q`u.updated_at` },
 };

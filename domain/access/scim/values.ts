@@ -1,3 +1,4 @@
+import type { z } from "zod";
 import { isObject } from "../../shared/shapes.ts";
 import {
   type Attribute,
@@ -116,6 +117,22 @@ function readAttributes(
 function limited({ name }: Attribute, text: string): string {
   if (text.length <= MAX_LENGTH) return text.normalize("NFC");
   throw scimProblem("invalidValue", `${name}: expected at most ${MAX_LENGTH} characters.`);
+}
+
+/** Reads a text that the service checks by its own rule. @throws invalidValue */
+export function validText(schema: z.ZodType<string>, value: unknown, name: string): string {
+  const { data, error } = schema.safeParse(value);
+  if (data !== undefined) return data;
+  throw scimProblem("invalidValue", `${name}: ${error?.issues[0]?.message ?? "invalid"}.`);
+}
+
+const MAX_EXTERNAL_ID = 200;
+
+/** The external id of a resource; null: none. @throws invalidValue */
+export function externalIdOf({ externalId }: Resource): string | null {
+  if (typeof externalId !== "string") return null;
+  if (externalId.length <= MAX_EXTERNAL_ID) return externalId;
+  throw scimProblem("invalidValue", `externalId: expected at most ${MAX_EXTERNAL_ID} characters.`);
 }
 
 const unknownAttribute = (name: string, of: string) =>

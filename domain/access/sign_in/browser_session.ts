@@ -6,6 +6,7 @@ import { boundTo, isAcceptedIn } from "../../rights/tenant_sign_in.ts";
 import { securityVersionOf } from "../../rights/security_version.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { digest, newSecret } from "../../shared/secrets.ts";
+import { givesAccess } from "./client_session.ts";
 import { endSessions, extendedExpiry, markRefreshTokensUsed, requireActiveLink } from "./sessions.ts";
 import { newId } from "../../shared/ids.ts";
 
@@ -118,13 +119,10 @@ export interface ActingSession extends Omit<BrowserSession, "isActing"> {
 export async function readActingSession(q: Sql, secret: string): Promise<ActingSession | null> {
   const [row] = await q<ActingSession[]>`
     select s.user_id, s.id as session_id, s.only_tenant_id as tenant_id, ${boundTo(q)} as bound_to,
-      s.security_version, s.authenticated_at,
-      s.actor_id, s.may_write, s.expires_at
+      s.security_version, s.authenticated_at, s.actor_id, s.may_write, s.expires_at
     from browser_sessions b join sessions s on s.id = b.acting_session_id and s.actor_session_id = b.session_id
     join users u on u.id = s.user_id
-    where b.secret_hash = ${digest(secret)} and s.revoked_at is null and s.expires_at > now()
-      and ${securityVersionOf(q)} = s.security_version and u.is_active and u.deleted_at is null
-      and ${tenantLetsAct(q)}`;
+    where b.secret_hash = ${digest(secret)} and ${givesAccess(q)} and ${tenantLetsAct(q)}`;
   return row ?? null;
 }
 

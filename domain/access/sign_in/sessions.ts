@@ -160,7 +160,7 @@ export const extendedExpiry = (
     s.created_at + make_interval(secs => ${o.grantSeconds}))`;
 
 /** The session of a consumed refresh token. */
-export interface RefreshedSession {
+interface RefreshedSession {
   user: SessionUser;
   sessionId: string;
   tenantId: string | null;

@@ -50,7 +50,7 @@ export interface Origin {
   deviceToken?: string | null;
 }
 
-export interface SignIn extends WantedTenant, Origin {
+interface SignIn extends WantedTenant, Origin {
   email: string;
   password: string;
 }
@@ -123,7 +123,7 @@ export async function signIn(p: AccessPlatform, o: SignIn): Promise<SignedIn> {
 }
 
 /** A user who passed the first step of a sign-in. The row is locked. */
-export interface FirstStepUser {
+interface FirstStepUser {
   id: string;
   amr: Amr[];
   /** Id of the known device; null: an unknown device. */

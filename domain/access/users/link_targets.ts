@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { PAIRED_LOCKS } from "../../../infra/postgres/advisory_locks.ts";
 import type { Tx } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { noAccess } from "../../rights/authenticate.ts";
@@ -58,15 +59,12 @@ export interface LinkTargets {
 
 const roleKey = (tenantId: string, roleId: string) => `${tenantId} ${roleId}`;
 
-/** First key of the advisory locks on users' links; the second is a hash of the user's id. */
-const LINKS_OF_USER = 731_502;
-
 /**
  * Serializes writers of one user's links and returns the tenants of the current links. Take this lock first, so that
  * these tenants can be locked before the user. Finding a tenant after locking the user would break the lock order.
  */
 export async function lockLinks(tx: Tx, userId: string): Promise<string[]> {
-  await tx`select pg_advisory_xact_lock(${LINKS_OF_USER}, hashtext(${userId}))`;
+  await tx`select pg_advisory_xact_lock(${PAIRED_LOCKS.linksOfUser}, hashtext(${userId}))`;
   const rows = await tx<{ tenantId: string }[]>`select tenant_id from user_tenants where user_id = ${userId}`;
   return rows.map((row) => row.tenantId);
 }

@@ -147,9 +147,9 @@ export async function changeHeldRoles(
 }
 
 /**
- * Replaces the user's links with `wanted`. The caller has locked the targets, then the user. Links that stay keep their
- * creation date. The default changes only if a wanted link takes it or its link is removed. Roles that the user already
- * holds on an active link need no permissions of the acting caller.
+ * Replaces the user's links with `wanted`, except those to deleted tenants, which no answer shows. The caller has locked the
+ * targets, then the user. Links that stay keep their creation date. The default changes only if a wanted link takes it or
+ * its link is removed. Roles that the user already holds on an active link need no permissions of the acting caller.
  * @returns `changed`: any link changed; `rightsChanged`: a change affects the user's rights; `before`: the former links
  */
 export async function replaceLinks(
@@ -164,7 +164,8 @@ export async function replaceLinks(
     select l.tenant_id, l.is_active, l.is_default, l.external_id,
       array(select r.role_id from user_tenant_roles r
         where r.user_id = l.user_id and r.tenant_id = l.tenant_id order by r.role_id) as role_ids
-    from user_tenants l where l.user_id = ${userId} order by l.created_at, l.tenant_id`;
+    from user_tenants l join tenants t on t.id = l.tenant_id and t.deleted_at is null
+    where l.user_id = ${userId} order by l.created_at, l.tenant_id`;
   const existing = new Map(before.map((link) => [link.tenantId, link]));
   const newRoleIds = wanted.flatMap((link) => {
     const now = existing.get(link.tenantId);

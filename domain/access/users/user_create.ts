@@ -40,7 +40,7 @@ export const NewUser = z.object({
 type NewUser = z.output<typeof NewUser>;
 
 /** A new user; without a password, the user signs in by a provider or chooses one by a mailed link. */
-export type UserToCreate = Omit<NewUser, "password"> & { password: string | null };
+type UserToCreate = Omit<NewUser, "password"> & { password: string | null };
 
 /**
  * Creates a user, with or without links to tenants.

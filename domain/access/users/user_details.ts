@@ -105,12 +105,8 @@ export const adminUserColumns = (q: Sql) =>
   ), '[]') as tenants`;
 
 /** Reads a user of any tenants; role names are those in `tenantId`. Throws USER_NOT_FOUND. */
-export async function readUser(q: Sql, userId: string, tenantId: string | null): Promise<Versioned<User>> {
-  const [row] = await q<(User & { version: number })[]>`
-    select ${userColumns(q, tenantId)}, u.version from users u
-    where u.id = ${userId} and u.deleted_at is null`;
-  return versioned(row, () => userNotFound(userId));
-}
+export const readUser = (q: Sql, userId: string, tenantId: string | null): Promise<Versioned<User>> =>
+  readFrom<User>(q, userColumns(q, tenantId), q`users u where u.id = ${userId}`, userId);
 
 /** Reads a user linked to the tenant. Throws USER_NOT_FOUND for any other user. */
 export const readTenantUser = (q: Sql, userId: string, tenantId: string): Promise<Versioned<User>> =>
@@ -120,24 +116,26 @@ export const readTenantUser = (q: Sql, userId: string, tenantId: string): Promis
 export const readTenantUserByEmail = (q: Sql, email: string, tenantId: string): Promise<Versioned<User>> =>
   readLinkedUser(q, tenantId, q`mail_key(u.email) = mail_key(${email})`, email);
 
-async function readLinkedUser(
-  q: Sql,
-  tenantId: string,
-  condition: SqlPart,
-  idOrEmail: string,
-): Promise<Versioned<User>> {
-  const [row] = await q<(User & { version: number })[]>`
-    select ${userColumns(q, tenantId)}, u.version
-    from users u join user_tenants m on m.user_id = u.id and m.tenant_id = ${tenantId}
-    where ${condition} and u.deleted_at is null`;
-  return versioned(row, () => userNotFound(idOrEmail));
+function readLinkedUser(q: Sql, tenantId: string, condition: SqlPart, idOrEmail: string) {
+  const from =
+    q`users u join user_tenants m on m.user_id = u.id and m.tenant_id = ${tenantId} where ${condition}`;
+  return readFrom<User>(q, userColumns(q, tenantId), from, idOrEmail);
 }
 
 /** Reads a user with all their links. Throws USER_NOT_FOUND. */
-export async function readAdminUser(q: Sql, userId: string): Promise<Versioned<AdminUser>> {
-  const [row] = await q<(AdminUser & { version: number })[]>`
-    select ${adminUserColumns(q)}, u.version from users u where u.id = ${userId} and u.deleted_at is null`;
-  return versioned(row, () => userNotFound(userId));
+export const readAdminUser = (q: Sql, userId: string): Promise<Versioned<AdminUser>> =>
+  readFrom<AdminUser>(q, adminUserColumns(q), q`users u where u.id = ${userId}`, userId);
+
+/** Reads one user. @param from tables, with `users u`, and condition */
+async function readFrom<T extends object>(
+  q: Sql,
+  columns: SqlPart,
+  from: SqlPart,
+  idOrEmail: string,
+): Promise<Versioned<T>> {
+  const [row] = await q<(T & { version: number })[]>`
+    select ${columns}, u.version from ${from} and u.deleted_at is null`;
+  return versioned(row, () => userNotFound(idOrEmail)) as Versioned<T>;
 }
 
 /** Reads all links of a user, the default first. Throws USER_NOT_FOUND. */
@@ -246,8 +244,9 @@ export async function lockExistingUser(tx: Tx, userId: string): Promise<LockedUs
   return user;
 }
 
-/** A locked user of one tenant. The numbers decide whether a caller in that tenant may change the user. */
-export interface LockedTenantUser extends LockedUser {
+/** The links of a user, as a tenant sees them. The numbers decide whether a caller in that tenant may change the user. */
+interface LinkNumbers {
+  isLinked: boolean;
   /** The user's id in another system, of the link to this tenant. */
   externalId: string | null;
   /** Active links to other tenants that are not deleted. */
@@ -256,20 +255,27 @@ export interface LockedTenantUser extends LockedUser {
   otherLinks: number;
 }
 
+/** A locked user of one tenant. */
+export interface LockedTenantUser extends LockedUser, Omit<LinkNumbers, "isLinked"> {}
+
 /** Locks a user linked to the tenant. Throws USER_NOT_FOUND for any other user. */
 export async function lockTenantUser(tx: Tx, userId: string, tenantId: string): Promise<LockedTenantUser> {
   const user = await lockUser(tx, userId);
-  const [links] = await tx<
-    { own: number; others: number; activeOthers: number; externalId: string | null }[]
-  >`
-    select count(*) filter (where l.tenant_id = ${tenantId})::int as own,
-      count(*) filter (where l.tenant_id <> ${tenantId})::int as others,
-      count(*) filter (where l.tenant_id <> ${tenantId} and l.is_active)::int as active_others,
+  const { isLinked, ...links } = await readLinkNumbers(tx, userId, tenantId);
+  if (!user || !isLinked) throw userNotFound(userId);
+  return { ...user, ...links };
+}
+
+/** Reads the link of a user to a tenant, and the numbers of the links to others. Deleted tenants do not count. */
+export async function readLinkNumbers(tx: Tx, userId: string, tenantId: string): Promise<LinkNumbers> {
+  const [links] = await tx<LinkNumbers[]>`
+    select coalesce(bool_or(l.tenant_id = ${tenantId}), false) as is_linked,
+      count(*) filter (where l.tenant_id <> ${tenantId})::int as other_links,
+      count(*) filter (where l.tenant_id <> ${tenantId} and l.is_active)::int as other_active_links,
       min(l.external_id) filter (where l.tenant_id = ${tenantId}) as external_id
     from user_tenants l join tenants t on t.id = l.tenant_id and t.deleted_at is null where l.user_id = ${userId}`;
-  if (!user || !links?.own) throw userNotFound(userId);
-  const { others: otherLinks, activeOthers: otherActiveLinks, externalId } = links;
-  return { ...user, otherLinks, otherActiveLinks, externalId };
+  if (!links) throw new Error("an aggregate query returned no row");
+  return links;
 }
 
 /** Prevents callers from deleting or deactivating themselves. Throws USER_SELF_CONFLICT. */

@@ -8,6 +8,7 @@ import { userAccessChanged } from "../access_changes.ts";
 import { keepSystemAdmin } from "../roles/last_admins.ts";
 import { lockLinks, lockLinkTargets } from "./link_targets.ts";
 import {
+  readLinkNumbers,
   requireNotSelf,
   requireTheirReach,
   type User,
@@ -42,7 +43,7 @@ export async function anonymizeUser(
   await lockLinkTargets(tx, [], await lockLinks(tx, userId));
   const user = await lockErasable(tx, userId);
   if (!user) throw userNotFound(userId);
-  await requireReach(tx, caller, user, within, "true");
+  await requireReach(tx, caller, userId, within, "otherLinks");
   await requireTheirReach(tx, caller, user.id, null);
   requireNotSelf(caller, user.id, "erase");
   return await anonymize(p, tx, user, caller.userId);
@@ -61,10 +62,7 @@ export async function eraseMember(
 ): Promise<DataSubject | null> {
   await lockLinkTargets(tx, [], await lockLinks(tx, userId));
   const user = await lockErasable(tx, userId);
-  const others =
-    await tx`select from user_tenants l join tenants t on t.id = l.tenant_id and t.deleted_at is null
-    where l.user_id = ${userId} and l.tenant_id <> ${tenantId} limit 1`;
-  if (others.length > 0) return null;
+  if ((await readLinkNumbers(tx, userId, tenantId)).otherLinks > 0) return null;
   return user && await anonymize(p, tx, user, actorId);
 }
 
@@ -122,10 +120,9 @@ export async function requireExportable(
   userId: string,
   within: string | null,
 ): Promise<void> {
-  const [user] = await tx<ErasableUser[]>`select id, email, phone_number, deleted_at, erased_at from users
-    where id = ${userId} and deleted_at is null for share`;
-  if (!user) throw userNotFound(userId);
-  await requireReach(tx, caller, user, within, "l.is_active");
+  const found = await tx`select from users where id = ${userId} and deleted_at is null for share`;
+  if (found.count === 0) throw userNotFound(userId);
+  await requireReach(tx, caller, userId, within, "otherActiveLinks");
 }
 
 const writtenAddresses = ({ email, phoneNumber }: Pick<ErasableUser, "email" | "phoneNumber">): string[] => [
@@ -142,22 +139,19 @@ export async function addressesOf(q: Sql, userId: string): Promise<string[]> {
 
 /**
  * In a tenant, the user must belong to it, and to no other tenant unless the caller has manage:all-users.
- * @param counts the links to other tenants that count
+ * @param counted the links to other tenants that count
  */
 async function requireReach(
   tx: Tx,
   caller: Caller,
-  { id }: ErasableUser,
+  id: string,
   within: string | null,
-  counts: "true" | "l.is_active",
+  counted: "otherLinks" | "otherActiveLinks",
 ): Promise<void> {
   if (within === null) return;
-  const [links] = await tx<{ own: number; others: number }[]>`
-    select count(*) filter (where l.tenant_id = ${within})::int as own,
-      count(*) filter (where l.tenant_id <> ${within} and ${tx.unsafe(counts)})::int as others
-    from user_tenants l join tenants t on t.id = l.tenant_id and t.deleted_at is null where l.user_id = ${id}`;
-  if (!links?.own) throw userNotFound(id);
-  if (links.others === 0 || holds(caller, "manage:all-users")) return;
+  const links = await readLinkNumbers(tx, id, within);
+  if (!links.isLinked) throw userNotFound(id);
+  if (links[counted] === 0 || holds(caller, "manage:all-users")) return;
   throw problem(
     "CROSS_TENANT_FORBIDDEN",
     `User ${id} belongs to other tenants too; this needs manage:all-users or admin:system.`,

@@ -322,20 +322,18 @@ const isAdministrative = (q: Sql): SqlPart =>
   q`r.id in (select rp.role_id from role_permissions rp join permissions p on p.id = rp.permission_id
     where p.code = any(${ADMINISTRATIVE}::text[]) and p.deleted_at is null)`;
 
+const orderOf = (column: string, key: string) => ({
+  column,
+  up: `${key}, u.id`,
+  down: `${key} desc, u.id desc`,
+});
+
 /** By sort key: its column, and the expressions of a total order in both directions, which an index supports. */
 const ORDERS = {
   email: { column: "u.email", up: "mail_key(u.email)", down: "mail_key(u.email) desc" },
-  firstName: {
-    column: "u.first_name",
-    up: "lower(u.first_name), u.id",
-    down: "lower(u.first_name) desc, u.id desc",
-  },
-  lastName: {
-    column: "u.last_name",
-    up: "lower(u.last_name), u.id",
-    down: "lower(u.last_name) desc, u.id desc",
-  },
-  createdAt: { column: "u.created_at", up: "u.created_at, u.id", down: "u.created_at desc, u.id desc" },
+  firstName: orderOf("u.first_name", "lower(u.first_name)"),
+  lastName: orderOf("u.last_name", "lower(u.last_name)"),
+  createdAt: orderOf("u.created_at", "u.created_at"),
   lastLoginAt: {
     column: "u.last_login_at",
     up: "u.last_login_at nulls first, u.id",

@@ -1,13 +1,12 @@
 import { z } from "zod";
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import type { SigningAlgorithm } from "../../../infra/signing_keys.ts";
-import { type KeyListRequest, keyRecord, listKeys } from "../../access/keys/key_record.ts";
+import { keyRecord, type KeySource, readKey } from "../../access/keys/key_record.ts";
 import { maintenanceJob } from "../../jobs/maintenance.ts";
 import { problem } from "../../problems/problem.ts";
 import { API_SCOPES, type Caller, isSystemAdmin } from "../../rights/caller.ts";
-import type { PagedResult } from "../../shared/paging.ts";
 import type { Platform } from "../../shared/platform.ts";
-import { type Versioned, versioned } from "../../shared/version.ts";
+import type { Versioned } from "../../shared/version.ts";
 import { withoutAtEnd } from "../../shared/cut_text.ts";
 
 export const CLIENT_KINDS = ["confidential", "public"] as const;
@@ -59,30 +58,18 @@ export const clientColumns = (q: Sql) =>
     token_algorithm, first_party, access_token_seconds, refresh_token_seconds, grant_seconds,
     backchannel_logout_uri, created_by, created_at, updated_at, revoked_at, revoked_by, last_used_at`;
 
-/** SQL condition: the caller manages the client. Without admin:system, it must belong to the caller's tenant. */
-const managedBy = (q: Sql, caller: Caller) =>
-  isSystemAdmin(caller) ? q`true` : q`tenant_id = ${caller.tenantId}`;
-
-/** Lists the clients that the caller manages; revoked ones only with `includeDeleted`. */
-export const listClients = (
-  q: Sql,
-  caller: Caller,
-  request: KeyListRequest,
-): Promise<PagedResult<OAuthClient>> =>
-  listKeys(q, { table: "oauth_clients", columns: clientColumns(q), scope: managedBy(q, caller) }, request);
+/** The clients that the caller manages. Without admin:system, they must belong to the caller's tenant. */
+export const clientsOf = (q: Sql, caller: Caller): KeySource => ({
+  table: "oauth_clients",
+  columns: clientColumns(q),
+  scope: isSystemAdmin(caller) ? q`true` : q`tenant_id = ${caller.tenantId}`,
+  notFound: (id) => problem("OAUTH_CLIENT_NOT_FOUND", `The caller manages no OAuth client ${id}.`),
+  revoked: (id) => problem("OAUTH_CLIENT_REVOKED_CONFLICT", `The OAuth client ${id} was revoked.`),
+});
 
 /** Reads a client that the caller manages, also a revoked one. @throws OAUTH_CLIENT_NOT_FOUND */
-export async function readClient(
-  q: Sql,
-  caller: Caller,
-  id: string,
-  lock = false,
-): Promise<Versioned<OAuthClient>> {
-  const [row] = await q<(OAuthClient & { version: number })[]>`
-    select ${clientColumns(q)}, version from oauth_clients where id = ${id} and ${managedBy(q, caller)}
-    ${lock ? q`for no key update` : q``}`;
-  return versioned(row, () => problem("OAUTH_CLIENT_NOT_FOUND", `The caller manages no OAuth client ${id}.`));
-}
+export const readClient = (q: Sql, caller: Caller, id: string): Promise<Versioned<OAuthClient>> =>
+  readKey(q, clientsOf(q, caller), id);
 
 /**
  * Checks that ID tokens can be signed. In production the RS256 key comes only from the configuration. A service without

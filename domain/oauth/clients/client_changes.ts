@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { announceChange } from "../../../infra/postgres/changes.ts";
 import { transact, type Tx } from "../../../infra/postgres/postgres.ts";
-import { newKey } from "../../access/keys/key_record.ts";
+import { lockLiveKey, newKey, revokeKey } from "../../access/keys/key_record.ts";
 import { recordAudit } from "../../audit/audit.ts";
 import { type FieldErrors, invalid, problem } from "../../problems/problem.ts";
 import { API_SCOPES, type Caller, isSystemAdmin } from "../../rights/caller.ts";
@@ -9,10 +9,11 @@ import { requireStepUpOfFactorHolder } from "../../rights/checks.ts";
 import { definedMembers } from "../../shared/defined_members.ts";
 import { newId } from "../../shared/ids.ts";
 import type { Platform } from "../../shared/platform.ts";
-import { requireVersion, type Versioned } from "../../shared/version.ts";
+import type { Versioned } from "../../shared/version.ts";
 import {
   type ClientKind,
   type ClientSettings,
+  clientsOf,
   isSameAudience,
   type OAuthClient,
   readClient,
@@ -89,7 +90,7 @@ export async function updateClient(
   ifMatch: string | null,
 ): Promise<Versioned<OAuthClient>> {
   return await transact(p.sql, async (tx) => {
-    const before = await lockLive(tx, caller, id, ifMatch);
+    const before = await lockLiveKey<OAuthClient>(tx, clientsOf(tx, caller), id, ifMatch);
     const { kind, tenantId } = before.value;
     if (wantedKind !== undefined && wantedKind !== kind) {
       throw invalid({
@@ -136,7 +137,7 @@ export async function rotateClientSecret(
 ): Promise<{ id: string; clientId: string; secret: string }> {
   const { key, hash, start } = newKey(SECRET_PREFIX);
   return await transact(p.sql, async (tx) => {
-    const { value } = await lockLive(tx, caller, id, ifMatch);
+    const { value } = await lockLiveKey<OAuthClient>(tx, clientsOf(tx, caller), id, ifMatch);
     if (value.kind === "public") {
       throw problem("OAUTH_CLIENT_PUBLIC_CONFLICT", `The client ${id} is public, so it has no secret.`);
     }
@@ -161,27 +162,11 @@ export async function revokeClient(
   ifMatch: string | null,
 ): Promise<void> {
   await transact(p.sql, async (tx) => {
-    const { value, version } = await readClient(tx, caller, id, true);
-    requireVersion(ifMatch, version);
-    if (value.revokedAt) return;
-    await tx`update oauth_clients set revoked_at = now(), revoked_by = ${caller.userId}, version = version + 1,
-      updated_at = now() where id = ${id}`;
+    const client = await revokeKey<OAuthClient>(tx, clientsOf(tx, caller), id, ifMatch, caller.userId);
+    if (!client) return;
     announceChange(tx, { topic: "oauth clients", ids: [id] });
-    await audit(tx, caller, "revoke", value, { before: settingsOf(value) });
+    await audit(tx, caller, "revoke", client, { before: settingsOf(client) });
   });
-}
-
-/** Locks a client that is not revoked. */
-async function lockLive(
-  tx: Tx,
-  caller: Caller,
-  id: string,
-  ifMatch: string | null,
-): Promise<Versioned<OAuthClient>> {
-  const client = await readClient(tx, caller, id, true);
-  requireVersion(ifMatch, client.version);
-  if (!client.value.revokedAt) return client;
-  throw problem("OAUTH_CLIENT_REVOKED_CONFLICT", `The OAuth client ${id} was revoked.`);
 }
 
 const settingsOf = (client: OAuthClient): ClientSettings => ({

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { ADVISORY_LOCKS, NAMED_LOCKS } from "../../../infra/postgres/advisory_locks.ts";
+import { ADVISORY_LOCKS, NAMED_LOCKS, PAIRED_LOCKS } from "../../../infra/postgres/advisory_locks.ts";
 import { transact } from "../../../infra/postgres/postgres.ts";
 import type { HttpAnswer } from "../../support/http.ts";
 import { countLockWaits } from "../../support/lock_waits.ts";
@@ -32,6 +32,6 @@ Deno.test("a system administrator is deleted while the counters are written", as
 });
 
 Deno.test("each advisory lock has a key of its own", () => {
-  const keys = [...Object.values(ADVISORY_LOCKS), ...Object.values(NAMED_LOCKS)];
-  assert.equal(new Set<number>(keys).size, keys.length);
+  const keys = [ADVISORY_LOCKS, NAMED_LOCKS, PAIRED_LOCKS].flatMap((locks) => Object.values<number>(locks));
+  assert.equal(new Set(keys).size, keys.length);
 });

@@ -70,6 +70,16 @@ Deno.test("when links are replaced, isDefault false keeps the default, and remov
   assert.deepEqual(await defaults([{ tenantId: a }]), []);
 });
 
+Deno.test("a PUT of the links that GET answers ends no session, also after a tenant of the user was deleted", async () => {
+  const [subject, gone] = [await t.actor({ permissions: ["read:users"] }), await t.tenant()];
+  await insertLink(t, subject.userId, gone, null, false);
+  assert.equal((await t.systemAdmin.delete(`/api/v1/tenants/${gone}`)).status, 200);
+  const before = await t.systemAdmin.get(path(subject.userId));
+  const after = await t.systemAdmin.put(path(subject.userId), { tenants: before.body.tenants });
+  assert.deepEqual([after.status, after.body], [200, before.body]);
+  assert.ok(await isSignedIn(subject));
+});
+
 Deno.test("a deactivated link is still a link", async () => {
   const subject = await t.actor({ permissions: ["read:users"] });
   const own = { tenantId: subject.tenantId, roleIds: [subject.roleId] };

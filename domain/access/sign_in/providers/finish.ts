@@ -23,7 +23,7 @@ const HANDOVER_SECONDS = 60;
 export type ProviderOutcome = { signedIn: SignedIn } | { returnTo: string } | { tested: TestedSignIn };
 
 /** A user whom a provider signed in. */
-export interface FederatedUser {
+interface FederatedUser {
   id: string;
   amr: Amr[];
   /** Null: a configured provider. */
@@ -45,7 +45,7 @@ export async function finishProviderSignIn(
   p: AccessPlatform,
   o: Origin & Trace,
   flow: ReturnedFlow,
-  identify: () => Promise<AssertedIdentity>,
+  identify: () => AssertedIdentity | Promise<AssertedIdentity>,
 ): Promise<ProviderOutcome> {
   const { providerId } = flow;
   if (providerId === null) throw unknownProvider(flow.provider);
@@ -75,7 +75,7 @@ async function requireEnabled(tx: Tx, id: string): Promise<ProviderRow> {
 }
 
 /** Finds the user of a returned sign-in and runs `use` in one transaction. */
-export type SignInBy = <T>(use: (tx: Tx, user: FederatedUser) => Promise<T>) => Promise<T>;
+type SignInBy = <T>(use: (tx: Tx, user: FederatedUser) => Promise<T>) => Promise<T>;
 
 /**
  * Opens the session of a returned sign-in. If it has a `returnTo`, returns that URL with `#code=` (which can be exchanged once,
@@ -204,7 +204,7 @@ async function testSignIn(
   p: AccessPlatform,
   providerId: string,
   trace: Trace,
-  identify: () => Promise<AssertedIdentity>,
+  identify: () => AssertedIdentity | Promise<AssertedIdentity>,
 ): Promise<TestedSignIn> {
   let identity: AssertedIdentity | null = null;
   try {

@@ -118,8 +118,7 @@ export async function finishSamlSignIn(
   o: Origin & Trace & { provider: string; state: string; browserSecret: string },
 ): Promise<ProviderOutcome> {
   const flow = await takeFlow(p, o);
-  // deno-lint-ignore require-await
-  return await finishProviderSignIn(p, o, flow, async () => {
+  return await finishProviderSignIn(p, o, flow, () => {
     const { identity } = flow;
     if (identity !== null && !("refused" in identity)) return identity;
     throw refused(p, flow.provider, identity?.refused ?? "expected an answer of the provider; found none");

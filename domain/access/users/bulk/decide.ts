@@ -12,10 +12,8 @@ import {
   type RowResult,
 } from "./find_existing.ts";
 
-export type Profile = Pick<
-  LockedUser,
-  "firstName" | "lastName" | "phoneNumber" | "isActive" | "metadata"
->;
+const FIELDS = ["firstName", "lastName", "phoneNumber", "isActive", "metadata"] as const;
+type Profile = Pick<LockedUser, typeof FIELDS[number]>;
 
 /** The changes to write for one row. */
 export interface PlannedUser {
@@ -41,15 +39,13 @@ export interface PlannedUser {
 }
 
 /** The users to write, and the results of all rows. */
-export interface Plan {
+interface Plan {
   users: PlannedUser[];
   results: RowResult[];
 }
 
 /** A reason why a row fails. */
 class RowRefused extends Error {}
-
-const FIELDS = ["firstName", "lastName", "phoneNumber", "isActive", "metadata"] as const;
 
 /**
  * Decides row by row what to write, by the rules of the routes that create, change and link single users. If a row breaks a

@@ -53,7 +53,7 @@ const emailTaken = ({ row, email }: RowResult): RowResult => ({
 });
 
 /** The user or program that asked for an import, and its permissions at that time. */
-export interface Requester {
+interface Requester {
   userId: string;
   apiKeyId: string | null;
   isServiceAccount: boolean;
