@@ -1,4 +1,4 @@
-// The size and shape of the code, as a table of domain/README.md: `deno task measure [--list]`.
+// The size and shape of the code, as a table: `deno task measure [--list]`.
 import { dirname, join, normalize } from "node:path";
 import { requireNoArguments, runScript } from "./shared/run_script.ts";
 
