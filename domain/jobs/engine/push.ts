@@ -36,6 +36,7 @@ export async function push(
   { platform: { config, clock }, db, signal, jobId, tenantId, attempt, traceId }: JobContext,
 ): Promise<unknown> {
   const leaseSeconds = config.JOB_LEASE_SECONDS;
+  const secrets = await readSigningSecrets(db, receiver.typeId); // before the lease, which the request closes
   const lease = new PushLease(db, { jobId, attempt, receiverId: receiver.typeId, leaseSeconds });
   const { deadline, serializedArgs } = await lease.open(type.timeoutMs);
   const exactArgs = parseOrText(serializedArgs);
@@ -47,7 +48,6 @@ export async function push(
     args: exactArgs,
     deadline,
   });
-  const secrets = await readSigningSecrets(db, receiver.typeId);
   const http = createHttpOut({
     allow: config.OUTBOUND_ALLOW,
     wholeMs: type.timeoutMs,

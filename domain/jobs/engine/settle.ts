@@ -1,5 +1,5 @@
 import { HOUR_MS } from "../../../infra/clock.ts";
-import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { type Sql, transact, type Tx, whenCommitted } from "../../../infra/postgres/postgres.ts";
 import { newId } from "../../shared/ids.ts";
 import type { ClaimedJob } from "./claim.ts";
 import { awaitedJobs, followEndedJobs } from "../batches/end_batches.ts";
@@ -175,7 +175,7 @@ export async function settleJobs(
       if (hasEvents) await attemptEvents?.emit(tx, endedAttempts(settlements, settled));
       return settled;
     });
-  hooks.onEnded?.(endedAttempts(settlements, settled));
+  whenCommitted(sql, () => hooks.onEnded?.(endedAttempts(settlements, settled)));
   const awaited = awaitedJobs(settled);
   const released = awaited.length === 0 ? [] : await transact(sql, (tx) => followEndedJobs(tx, awaited));
   return { settled, released };

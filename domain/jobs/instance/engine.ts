@@ -19,7 +19,7 @@ import type { JobTypes } from "../job_type.ts";
 import { foldCounts } from "../statistics/fold_counts.ts";
 import { followStrandedJobs } from "../batches/end_batches.ts";
 import type { JobPlatform } from "../platform.ts";
-import { findLanes } from "../engine/lanes.ts";
+import { findLanes, nextSearchStart } from "../engine/lanes.ts";
 import { readRowsNamed, typeIn } from "../types/find_job_types.ts";
 
 const POLL_MS = 2_000;
@@ -308,10 +308,14 @@ const AT_ONCE = 1_000;
  * @returns how many jobs were moved
  */
 export async function moveOrphans(sql: Sql): Promise<number> {
-  const lanes = await findLanes(sql, REMOTE_MARK, AFTER_LANES);
   const typeName = (lane: string) => (laneParts(lane).limitKey ?? "").slice(REMOTE_MARK.length);
-  const rows = await readRowsNamed(sql, lanes.map(typeName));
-  const orphaned = lanes.filter((lane) => !typeIn(rows.get(typeName(lane)), laneParts(lane).tenantId));
+  const orphaned: string[] = [];
+  for (let after = REMOTE_MARK; after !== "";) {
+    const lanes = await findLanes(sql, after, AFTER_LANES);
+    const rows = await readRowsNamed(sql, lanes.map(typeName));
+    orphaned.push(...lanes.filter((lane) => !typeIn(rows.get(typeName(lane)), laneParts(lane).tenantId)));
+    after = nextSearchStart(lanes);
+  }
   if (orphaned.length === 0) return 0;
   const { count } = await sql`
     update jobs set limit_key = null, lane = queue || '||' || coalesce(tenant_id::text, '')
