@@ -15,11 +15,10 @@ import {
   listLogLines,
   readJobDetail,
 } from "../../domain/jobs/lists/job_detail.ts";
-import { cancelJob, retryJobNow } from "../../domain/jobs/control/job_control.ts";
+import { cancelJob, requestCancel, retryJobNow } from "../../domain/jobs/control/job_control.ts";
 import { JOB_ORDERS, listJobs } from "../../domain/jobs/lists/job_list.ts";
 import { JobSummary, readJob } from "../../domain/jobs/job_row.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
-import { requestCancel } from "../../domain/jobs/control/request_cancel.ts";
 import { retryJob } from "../../domain/jobs/control/dead_letters.ts";
 import { accepted, created, ok } from "../shared/answer.ts";
 import { bulkRequest, bulkResponseOf, readItems } from "../shared/bulk.ts";

@@ -6,11 +6,10 @@ import {
   deleteRecurringJob,
   listRecurringJobs,
   listRuns,
-  pauseRecurringJob,
   readNextRuns,
   readRecurringJob,
   RecurringJob,
-  resumeRecurringJob,
+  setRecurringPause,
   triggerRecurringJob,
   updateRecurringJob,
 } from "../../domain/jobs/recurring/recurring.ts";
@@ -181,8 +180,8 @@ export const recurringJobRoutes = [
     summary: "Pause a recurring job",
     answers: theRecurringJob,
     problems: ["JOB_RECURRING_NOT_FOUND", "JOB_RECURRING_ALREADY_PAUSED"],
-    run: async ({ db, caller, params, query }) =>
-      ok(await pauseRecurringJob(db, caller, { ...params, ...query })),
+    run: async ({ platform, caller, params, query }) =>
+      ok(await setRecurringPause(platform, caller, { ...params, ...query }, true)),
   }),
   endpoint("POST /api/v1/recurring-jobs/{id}/resume", {
     ...control,
@@ -191,7 +190,7 @@ export const recurringJobRoutes = [
     answers: theRecurringJob,
     problems: ["JOB_RECURRING_NOT_FOUND", "JOB_RECURRING_NOT_PAUSED"],
     run: async ({ platform, caller, params, query }) =>
-      ok(await resumeRecurringJob(platform, caller, { ...params, ...query })),
+      ok(await setRecurringPause(platform, caller, { ...params, ...query }, false)),
   }),
   endpoint("POST /api/v1/recurring-jobs/{id}/trigger", {
     ...control,

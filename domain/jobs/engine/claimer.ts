@@ -3,7 +3,7 @@ import { type Claim, type ClaimedJob, claimFromLanes, claimOfType, parkPausedJob
 import { laneParts, REMOTE_MARK } from "../job_row.ts";
 import { LaneFloors } from "./lane_floors.ts";
 import { KnownPauses } from "../limits/known_pauses.ts";
-import { type AnyJobType, type JobTypes, limitKeyOf, type PlaceLimits } from "../job_type.ts";
+import type { AnyJobType, JobTypes, PlaceLimits } from "../job_type.ts";
 import type { Room } from "./places.ts";
 import { type ClaimPlan, findLanes, lanesFor, LaneTurns, limitPlan, nextSearchStart } from "./lanes.ts";
 import { findDueLanes } from "./due_lanes.ts";
@@ -135,11 +135,7 @@ export class Claimer {
       return { jobs: [], exhausted: plan.lanes };
     }
     const limited = limitPlan({ ...plan, lanes }, limit);
-    const { concurrency: maxRunning, isConcurrencySoft } = this.types.get(limitKey) ?? {};
-    const running = maxRunning === undefined
-      ? null
-      : { key: limitKey, maxRunning, isStrict: !isConcurrencySoft };
-    return await claimOfType(this.sql, workerId, limited, running, this.#floors);
+    return await claimOfType(this.sql, workerId, limited, this.types.get(limitKey), this.#floors);
   }
 
   async #takeUnlimited(workerId: string, plan: ClaimPlan): Promise<Claim> {
@@ -192,10 +188,7 @@ class PushedLanes {
     const { lanes, limit } = lanesFor(this.#roomOf(row), ofType);
     if (limit <= 0) return { jobs: [], exhausted: ofType };
     const limited = limitPlan({ ...plan, lanes }, limit);
-    const running = type.concurrency === undefined
-      ? null
-      : { key: limitKeyOf(type) ?? "", maxRunning: type.concurrency, isStrict: true };
-    const { jobs, exhausted } = await claimOfType(this.sql, workerId, limited, running, this.floors);
+    const { jobs, exhausted } = await claimOfType(this.sql, workerId, limited, type, this.floors);
     return { jobs: jobs.map((job) => ({ ...job, type })), exhausted };
   }
 

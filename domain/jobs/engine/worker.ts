@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers";
+import { setTimeout as pause } from "node:timers/promises";
 import type { AreasOn } from "../../../infra/areas.ts";
 import type { Log } from "../../../infra/log.ts";
 import { connectSeparately } from "../../../infra/postgres/driver_workarounds.ts";
@@ -16,8 +17,7 @@ import { CompletionRate } from "./completion_rate.ts";
 import type { SettledJob } from "../job_row.ts";
 import { LEASE_SECONDS } from "./lease.ts";
 import { LeaseKeeper } from "./lease_keeper.ts";
-import { findCancelRequests } from "../control/request_cancel.ts";
-import { giveBackJobs, giveBackUnknownJobs } from "./settle.ts";
+import { findCancelRequests, giveBackJobs, giveBackUnknownJobs } from "./settle.ts";
 import { Settler } from "./settler.ts";
 import { stateAfter, type WorkerEvent, type WorkerState } from "./worker_state.ts";
 
@@ -393,5 +393,3 @@ export class Worker {
     this.wake();
   }
 }
-
-const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));

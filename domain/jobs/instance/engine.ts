@@ -8,7 +8,7 @@ import { withDatabase } from "../../shared/platform.ts";
 import { deleteOldStatistics, TypeStatistics } from "../statistics/type_statistics.ts";
 import { jobWork, type TimedWork, watchDueTimes } from "./due_times.ts";
 import { AFTER_LANES, laneParts, REMOTE_MARK, type SettledJob } from "../job_row.ts";
-import type { RemoteWorkPlatform } from "../remote/platform.ts";
+import type { RemoteWorkPlatform } from "../remote/work_polls.ts";
 import { RateReleaser } from "../limits/release_limited.ts";
 import { ensureServiceRecurringJobs } from "./service_recurring.ts";
 import { Worker } from "../engine/worker.ts";

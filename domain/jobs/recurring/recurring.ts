@@ -236,48 +236,33 @@ async function auditRecurring(
 /** Retries of a job whose type is unknown to this instance. */
 const RETRIES_OF_UNKNOWN = 3;
 
-/** Pauses a recurring job. @throws JOB_RECURRING_NOT_FOUND, JOB_RECURRING_ALREADY_PAUSED */
-export async function pauseRecurringJob(
-  sql: Sql,
-  caller: JobActor,
-  name: RecurringName,
-): Promise<RecurringJob> {
-  return await transact(sql, async (tx) => {
-    const before = await lockRecurring(tx, caller, name);
-    if (before.isPaused) {
-      throw problem("JOB_RECURRING_ALREADY_PAUSED", `Recurring job "${before.jobId}" is already paused.`);
-    }
-    await tx`
-      update recurring_jobs set is_paused = true, next_run_at = null, version = version + 1, updated_at = now()
-      where id = ${before.id}`;
-    const after = await lockRecurring(tx, caller, name);
-    await auditRecurring(tx, caller, "pause", { before, after });
-    return recurringJob(after);
-  });
-}
-
 /**
- * Resumes a paused recurring job. Ticks missed during the pause are not run.
- * @throws JOB_RECURRING_NOT_FOUND, JOB_RECURRING_NOT_PAUSED, VALIDATION_ERROR (its time zone no longer exists)
+ * Pauses or resumes a recurring job. Ticks missed during a pause are not run.
+ * @throws JOB_RECURRING_NOT_FOUND, JOB_RECURRING_ALREADY_PAUSED, JOB_RECURRING_NOT_PAUSED, VALIDATION_ERROR (its time zone
+ * no longer exists)
  */
-export async function resumeRecurringJob(
+export async function setRecurringPause(
   p: Pick<Platform, "sql" | "wakeUps" | "clock">,
   caller: JobActor,
   name: RecurringName,
+  isPaused: boolean,
 ): Promise<RecurringJob> {
   return await transact(p.sql, async (tx) => {
     const before = await lockRecurring(tx, caller, name);
-    if (!before.isPaused) {
-      throw problem("JOB_RECURRING_NOT_PAUSED", `Recurring job "${before.jobId}" is not paused.`);
+    const { id, jobId, cronExpression, timeZoneId } = before;
+    if (before.isPaused === isPaused) {
+      throw isPaused
+        ? problem("JOB_RECURRING_ALREADY_PAUSED", `Recurring job "${jobId}" is already paused.`)
+        : problem("JOB_RECURRING_NOT_PAUSED", `Recurring job "${jobId}" is not paused.`);
     }
-    requireSchedule(before.cronExpression, before.timeZoneId);
-    const next = nextRun(before.cronExpression, before.timeZoneId, p.clock.now());
+    if (!isPaused) requireSchedule(cronExpression, timeZoneId);
+    const next = isPaused ? null : nextRun(cronExpression, timeZoneId, p.clock.now());
     await tx`
-      update recurring_jobs set is_paused = false, next_run_at = ${next}, version = version + 1, updated_at = now()
-      where id = ${before.id}`;
+      update recurring_jobs set is_paused = ${isPaused}, next_run_at = ${next}, version = version + 1, updated_at = now()
+      where id = ${id}`;
     const after = await lockRecurring(tx, caller, name);
-    wakeAt(p, tx, after.nextRunAt);
-    await auditRecurring(tx, caller, "resume", { before, after });
+    wakeAt(p, tx, next);
+    await auditRecurring(tx, caller, isPaused ? "pause" : "resume", { before, after });
     return recurringJob(after);
   });
 }
@@ -307,18 +292,9 @@ export async function triggerRecurringJob(
 }
 
 /** The fields of a recurring job that its runs copy. */
-export type RunTemplate = Pick<
-  RecurringRow,
-  | "jobId"
-  | "tenantId"
-  | "jobTypeName"
-  | "serializedArgs"
-  | "argsTypeName"
-  | "queue"
-  | "createdBy"
-  | "uniqueKey"
-  | "uniqueSeconds"
->;
+export type RunTemplate =
+  & Pick<RecurringRow, "jobId" | "tenantId" | "jobTypeName" | "serializedArgs" | "argsTypeName">
+  & Pick<RecurringRow, "queue" | "createdBy" | "uniqueKey" | "uniqueSeconds">;
 
 /** The job to enqueue for one run of a recurring job. @param type its job type, if this instance knows it */
 export function runOf(recurring: RunTemplate, type: AnyJobType | undefined): NewJob & { id: string } {
@@ -333,7 +309,7 @@ export function runOf(recurring: RunTemplate, type: AnyJobType | undefined): New
     createdBy: recurring.createdBy,
     recurringJobId: recurring.jobId,
     uniqueKey: recurring.uniqueKey,
-    uniqueFor: recurring.uniqueSeconds ?? "unfinished",
+    uniqueFor: recurring.uniqueSeconds,
   };
 }
 

@@ -7,11 +7,10 @@ import { invalid, problem } from "../../problems/problem.ts";
 import { type Caller, principalId } from "../../rights/caller.ts";
 import { parseOrText } from "../../shared/exact_json.ts";
 import { time } from "../../shared/shapes.ts";
-import type { RemoteWorkPlatform } from "./platform.ts";
 import { type ClaimedWork, findClaimedOnce, giveBackClaimed } from "./claim_slots.ts";
 import { type NamedRow, readRowsNamed, typeIn } from "../types/find_job_types.ts";
 import { type Served, serves, tenantsServed } from "./served.ts";
-import type { WorkRequest } from "./work_polls.ts";
+import type { RemoteWorkPlatform, WorkRequest } from "./work_polls.ts";
 
 /** A claim as a caller requests it. */
 type ClaimRequest =

@@ -11,9 +11,9 @@ import {
 } from "../engine/attempt_log.ts";
 import { time } from "../../shared/shapes.ts";
 import type { ClaimedWork } from "./claim_slots.ts";
-import type { RemoteWorkPlatform } from "./platform.ts";
 import { type Hide, hideInJson, hideReported } from "./reported_secrets.ts";
 import { servedBy, tenantsServed } from "./served.ts";
+import type { RemoteWorkPlatform } from "./work_polls.ts";
 
 /** The report of a remote worker about a job that it holds. */
 export interface Beat extends Progress {

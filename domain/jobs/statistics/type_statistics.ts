@@ -31,14 +31,11 @@ export const KEPT = {
 } as const;
 type Grain = keyof typeof KEPT;
 
+/** Numbers of attempts by their end. Those of `deadLettered` are failed ones too. */
+const COUNTS = ["succeeded", "failed", "deadLettered", "postponed", "abandoned"] as const;
+
 /** Attempts of one job type that ended in an interval. */
-interface AttemptStatistics {
-  succeeded: number;
-  /** Failed attempts, those of `deadLettered` included. */
-  failed: number;
-  deadLettered: number;
-  postponed: number;
-  abandoned: number;
+interface AttemptStatistics extends Record<typeof COUNTS[number], number> {
   /** Waiting times and durations of succeeded and failed attempts. */
   waits: TimeBuckets;
   durations: TimeBuckets;
@@ -56,11 +53,7 @@ const emptyStatistics = (): AttemptStatistics => ({
 
 /** Adds `from` to `to`. */
 function addStatistics(to: AttemptStatistics, from: AttemptStatistics): void {
-  to.succeeded += from.succeeded;
-  to.failed += from.failed;
-  to.deadLettered += from.deadLettered;
-  to.postponed += from.postponed;
-  to.abandoned += from.abandoned;
+  for (const name of COUNTS) to[name] += from[name];
   addBuckets(to.waits, from.waits);
   addBuckets(to.durations, from.durations);
 }
@@ -180,8 +173,7 @@ const startOf = (grain: Grain, ms: number): number => ms - ms % KEPT[grain].leng
 
 async function writeSeries(sql: Sql, instanceId: string, batch: Series[]): Promise<void> {
   const column = <T>(read: (series: Series) => T): T[] => batch.map(read);
-  const counts = (name: "succeeded" | "failed" | "deadLettered" | "postponed" | "abandoned") =>
-    column(({ statistics }) => statistics[name]);
+  const counts = (name: typeof COUNTS[number]) => column(({ statistics }) => statistics[name]);
   await sql`
     insert into job_type_figures (scope, job_type_name, grain, start, succeeded, failed, dead_lettered, postponed,
       abandoned, waits, durations, instance_id)
