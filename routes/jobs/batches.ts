@@ -29,7 +29,8 @@ import { ofTenant, requireKnownArgs, status } from "./shapes.ts";
 const endpoint = endpointsIn("Jobs");
 
 const access = inTenantOrService();
-const byId = z.object({ id: uuid });
+/** Common members of the routes of one batch. */
+const ofOne = { access, params: z.object({ id: uuid }) } as const;
 
 const AddToBatchRequest = z.object({
   jobs: jobItems.default([]),
@@ -54,8 +55,7 @@ export const batchRoutes = [
   endpoint("GET /api/v1/jobs/batches/{id}", {
     id: "readJobBatch",
     summary: "Read a batch with the number of its jobs by status",
-    access,
-    params: byId,
+    ...ofOne,
     answers: theBatch,
     problems: ["JOB_BATCH_NOT_FOUND"],
     run: async ({ db, caller, params }) => ok(await readBatch(db, jobReach(caller), params.id)),
@@ -63,8 +63,7 @@ export const batchRoutes = [
   endpoint("GET /api/v1/jobs/batches/{id}/jobs", {
     id: "listJobsOfBatch",
     summary: "List the jobs of a batch, oldest first",
-    access,
-    params: byId,
+    ...ofOne,
     query: z.object({ ...pageQuery(), status: status.optional() }),
     answers: { 200: { description: "A page of jobs", schema: pagedResultOf(JobSummary) } },
     problems: ["JOB_BATCH_NOT_FOUND"],
@@ -97,8 +96,7 @@ export const batchRoutes = [
   endpoint("POST /api/v1/jobs/batches/{id}/jobs", {
     id: "addToJobBatch",
     summary: "Add up to 1,000 jobs to an open batch, all or none, or close it",
-    access,
-    params: byId,
+    ...ofOne,
     body: AddToBatchRequest,
     creates: "atomically",
     answers: theBatch,
@@ -111,8 +109,7 @@ export const batchRoutes = [
   endpoint("POST /api/v1/jobs/batches/{id}/cancel", {
     id: "cancelJobBatch",
     summary: "Cancel the jobs of a batch that have not started or wait for a retry",
-    access,
-    params: byId,
+    ...ofOne,
     answers: theBatch,
     problems: ["JOB_BATCH_NOT_FOUND", "JOB_BATCH_ALREADY_CANCELLED", "JOB_BATCH_CANNOT_CANCEL"],
     run: async ({ platform, caller, params }) => ok(await cancelBatch(platform, caller, params.id)),

@@ -121,6 +121,8 @@ function readPurge(body: z.output<typeof PurgeRequest>, hasUnknown: boolean) {
 const endpoint = endpointsIn("Jobs");
 
 const access = inTenantOrService();
+/** Common members of the routes of one dead letter. */
+const ofOne = { access, params: z.object({ id: uuid }) } as const;
 
 /** Dead letters: jobs that used up their retries. */
 export const deadLetterRoutes = [
@@ -162,8 +164,7 @@ export const deadLetterRoutes = [
   endpoint("GET /api/v1/dead-letter-jobs/{id}", {
     id: "readDeadLetter",
     summary: "Read a dead letter",
-    access,
-    params: z.object({ id: uuid }),
+    ...ofOne,
     answers: { 200: { description: "The dead letter", schema: DeadLetter, etag: true } },
     problems: ["JOB_DEADLETTER_NOT_FOUND"],
     async run({ db, caller, params }) {
@@ -174,8 +175,7 @@ export const deadLetterRoutes = [
   endpoint("DELETE /api/v1/dead-letter-jobs/{id}", {
     id: "discardDeadLetter",
     summary: "Delete a dead letter that was not retried; its job stays until its retention ends",
-    access,
-    params: z.object({ id: uuid }),
+    ...ofOne,
     answers: { 204: { description: "Deleted" } },
     problems: ["JOB_DEADLETTER_NOT_FOUND", "PRECONDITION_FAILED", "JOB_DEADLETTER_ALREADY_RETRIED"],
     run: ({ db, caller, params, call }) =>
@@ -222,8 +222,7 @@ export const deadLetterRoutes = [
   endpoint("POST /api/v1/dead-letter-jobs/{id}/retry", {
     id: "retryDeadLetter",
     summary: "Enqueue the job of a dead letter again, with the same or other arguments",
-    access,
-    params: z.object({ id: uuid }),
+    ...ofOne,
     ...retrying,
     problems: ["JOB_DEADLETTER_NOT_FOUND", "JOB_DEADLETTER_ALREADY_RETRIED", ...RETRY_REFUSALS],
     async run({ platform, db, caller, params, body, call }) {

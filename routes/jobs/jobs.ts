@@ -34,7 +34,8 @@ import { furtherJobFilters, jobFilters, requireKnownArgs, status } from "./shape
 const endpoint = endpointsIn("Jobs");
 
 const access = inTenantOrService();
-const byId = z.object({ id: uuid });
+/** Common members of the routes of one job. */
+const ofOne = { access, params: z.object({ id: uuid }) } as const;
 /** Header of an answer with a job that existed already. */
 export const DUPLICATE = { "steward-duplicate": "true" };
 const theJob = { 200: { description: "The job", schema: JobSummary } };
@@ -78,8 +79,7 @@ export const jobRoutes = [
   endpoint("GET /api/v1/jobs/{id}/continuations", {
     id: "listJobContinuations",
     summary: "List the first hundred continuations of a job, oldest first",
-    access,
-    params: byId,
+    ...ofOne,
     answers: { 200: { description: "The continuations", schema: z.array(JobSummary) } },
     problems: ["JOB_NOT_FOUND"],
     run: async ({ db, caller, params }) => ok(await listContinuations(db, jobReach(caller), params.id)),
@@ -88,8 +88,7 @@ export const jobRoutes = [
     id: "readJob",
     service: "point read",
     summary: "Read a job",
-    access,
-    params: byId,
+    ...ofOne,
     answers: { 200: { description: "The job", schema: JobDetail } },
     problems: ["JOB_NOT_FOUND"],
     run: async ({ db, caller, params }) => ok(await readJobDetail(db, caller, jobReach(caller), params.id)),
@@ -97,8 +96,7 @@ export const jobRoutes = [
   endpoint("GET /api/v1/jobs/{id}/executions", {
     id: "listJobExecutions",
     summary: "List a job's attempts, newest first",
-    access,
-    params: byId,
+    ...ofOne,
     query: z.object(pageQuery()),
     answers: { 200: { description: "A page of attempts", schema: pagedResultOf(JobExecution) } },
     problems: ["JOB_NOT_FOUND"],
@@ -163,8 +161,7 @@ export const jobRoutes = [
   endpoint("POST /api/v1/jobs/{id}/cancel", {
     id: "cancelJob",
     summary: "Cancel a job that has not started or waits for a retry",
-    access,
-    params: byId,
+    ...ofOne,
     answers: theJob,
     problems: ["JOB_NOT_FOUND", "JOB_ALREADY_CANCELLED", "JOB_CANNOT_CANCEL"],
     run: async ({ platform, caller, params }) => ok(await cancelJob(platform, caller, params.id)),
@@ -173,8 +170,7 @@ export const jobRoutes = [
     id: "retryJob",
     summary: "Enqueue an ended job again as a new job, with the same or other arguments",
     details: "A dead-lettered job is retried like its dead letter, once.",
-    access,
-    params: byId,
+    ...ofOne,
     ...retrying,
     problems: ["JOB_NOT_FOUND", "JOB_CANNOT_RETRY", "JOB_DEADLETTER_ALREADY_RETRIED", ...RETRY_REFUSALS],
     async run({ platform, db, caller, params, body, call }) {
@@ -191,8 +187,7 @@ export const jobRoutes = [
     summary: "Ask the worker of a running job to stop it",
     details:
       "The handler's signal aborts, and a remote worker hears it by heartbeat. A job that succeeds nevertheless is Succeeded; any other end of the attempt cancels it.",
-    access,
-    params: byId,
+    ...ofOne,
     answers: { 202: { description: "The job, with `cancelRequestedAt`", schema: JobSummary } },
     problems: ["JOB_NOT_FOUND", "JOB_ALREADY_CANCELLED", "JOB_CANNOT_CANCEL"],
     run: async ({ db, caller, params }) =>
@@ -201,8 +196,7 @@ export const jobRoutes = [
   endpoint("POST /api/v1/jobs/{id}/retry-now", {
     id: "retryJobNow",
     summary: "Retry a failed or postponed job now, without waiting for its delay",
-    access,
-    params: byId,
+    ...ofOne,
     answers: theJob,
     problems: ["JOB_NOT_FOUND", "JOB_CANNOT_RETRY"],
     run: async ({ platform, caller, params }) => ok(await retryJobNow(platform, caller, params.id)),

@@ -73,8 +73,8 @@ const theVersionedJob = {
   200: { etag: true as const, description: "The recurring job", schema: RecurringJob },
 };
 const theRecurringJob = { 200: { description: "The recurring job", schema: RecurringJob } };
-/** Common members of pause, resume and trigger. */
-const control = { access, params: byId, query: z.object(ofItsTenant) } as const;
+/** Common members of the routes of one recurring job. */
+const ofOne = { access, params: byId, query: z.object(ofItsTenant) } as const;
 
 /** Recurring jobs: a cron expression in a time zone and the job it enqueues. */
 export const recurringJobRoutes = [
@@ -88,12 +88,10 @@ export const recurringJobRoutes = [
       ok(await listRecurringJobs(db, jobReach(caller, query.tenantId), query)),
   }),
   endpoint("GET /api/v1/recurring-jobs/{id}", {
+    ...ofOne,
     id: "readRecurringJob",
     service: "point read",
     summary: "Read a recurring job",
-    access,
-    params: byId,
-    query: z.object(ofItsTenant),
     answers: theVersionedJob,
     problems: ["JOB_RECURRING_NOT_FOUND"],
     async run({ db, caller, params, query }) {
@@ -138,11 +136,9 @@ export const recurringJobRoutes = [
     },
   }),
   endpoint("PUT /api/v1/recurring-jobs/{id}", {
+    ...ofOne,
     id: "updateRecurringJob",
     summary: "Change a recurring job's schedule, queue or arguments",
-    access,
-    params: byId,
-    query: z.object(ofItsTenant),
     body: UpdateRecurringJobRequest,
     answers: theVersionedJob,
     problems: ["JOB_RECURRING_NOT_FOUND", "PRECONDITION_FAILED", "MISSING_PERMISSION"],
@@ -164,18 +160,16 @@ export const recurringJobRoutes = [
     },
   }),
   endpoint("DELETE /api/v1/recurring-jobs/{id}", {
+    ...ofOne,
     id: "deleteRecurringJob",
     summary: "Delete a recurring job; its jobs stay",
-    access,
-    params: byId,
-    query: z.object(ofItsTenant),
     answers: { 204: { description: "Deleted" } },
     problems: ["JOB_RECURRING_NOT_FOUND", "PRECONDITION_FAILED"],
     run: ({ db, caller, params, query, call }) =>
       noContentAfter(deleteRecurringJob(db, caller, { ...params, ...query }, call.ifMatch)),
   }),
   endpoint("POST /api/v1/recurring-jobs/{id}/pause", {
-    ...control,
+    ...ofOne,
     id: "pauseRecurringJob",
     summary: "Pause a recurring job",
     answers: theRecurringJob,
@@ -184,7 +178,7 @@ export const recurringJobRoutes = [
       ok(await setRecurringPause(platform, caller, { ...params, ...query }, true)),
   }),
   endpoint("POST /api/v1/recurring-jobs/{id}/resume", {
-    ...control,
+    ...ofOne,
     id: "resumeRecurringJob",
     summary: "Resume a paused recurring job",
     answers: theRecurringJob,
@@ -193,7 +187,7 @@ export const recurringJobRoutes = [
       ok(await setRecurringPause(platform, caller, { ...params, ...query }, false)),
   }),
   endpoint("POST /api/v1/recurring-jobs/{id}/trigger", {
-    ...control,
+    ...ofOne,
     id: "triggerRecurringJob",
     summary: "Run a recurring job at once, outside its schedule",
     creates: "atomically",

@@ -60,14 +60,11 @@ export type JobBatch = z.output<typeof JobBatch>;
 
 function jobBatch(row: BatchRow): JobBatch {
   const { counts, onAllSucceeded, onAnyFailed, onAllSucceededJobId, onAnyFailedJobId, ...batch } = row;
-  const n = (status: JobStatus) => counts?.[status] ?? 0;
+  const byStatus = Object.fromEntries(JOB_STATUSES.map((status) => [status, counts?.[status] ?? 0]));
   return {
     ...batch,
-    totalJobs: JOB_STATUSES.reduce((sum, status) => sum + n(status), 0),
-    counts: Object.fromEntries(JOB_STATUSES.map((status) => [status, n(status)])) as Record<
-      JobStatus,
-      number
-    >,
+    totalJobs: Object.values(byStatus).reduce((sum, n) => sum + n, 0),
+    counts: byStatus as Record<JobStatus, number>,
     onAllSucceeded: continuationOf(onAllSucceeded, onAllSucceededJobId),
     onAnyFailed: continuationOf(onAnyFailed, onAnyFailedJobId),
   };

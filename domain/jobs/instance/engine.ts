@@ -187,7 +187,6 @@ export class FailureLog {
 
 /** Maximum number of label values for types that callers declared. Further ones share a label. */
 const MAX_DECLARED = 100;
-const OTHER = "other";
 
 interface OfType {
   label: string;
@@ -222,12 +221,7 @@ export class AttemptMetrics {
     const known = this.#byLabel.get(name);
     if (known) return known;
     const isOwn = this.types.get(name) !== undefined;
-    if (!isOwn && this.#declared >= MAX_DECLARED) return this.#add(OTHER);
-    if (!isOwn) this.#declared++;
-    return this.#add(name);
-  }
-
-  #add(label: string): OfType {
+    const label = isOwn || this.#declared++ < MAX_DECLARED ? name : "other";
     const { jobWaitSeconds, jobSeconds } = this.metrics;
     const added = { label, wait: jobWaitSeconds.observer([label]), duration: jobSeconds.observer([label]) };
     this.#byLabel.set(label, added);
@@ -262,6 +256,10 @@ function startUpkeep(
     return work;
   }
 
+  const wakeIfAny = async (changed: Promise<number>) => {
+    if (await changed > 0) p.wakeUps.at(p.clock.now());
+  };
+
   let folding = false;
   let nextFoldAt = 0;
   async function foldIfMany(): Promise<void> {
@@ -280,17 +278,10 @@ function startUpkeep(
     async sweep() {
       await run("folding job counters", () => foldCounts(p.sql, { always: true }));
       await run("deleting old statistics of job types", () => deleteOldStatistics(p.sql));
-      await run("releasing continuations and ending batches", async () => {
-        if (await followStrandedJobs(p.sql) > 0) p.wakeUps.at(p.clock.now());
-      });
-      await run("failing the jobs of deleted types", async () => {
-        if (await moveOrphans(p.sql) > 0) p.wakeUps.at(p.clock.now());
-      });
-      await run("releasing the jobs of dead workers", async () => {
-        if (await recoverLostJobs(p.sql, leaseSeconds, p.jobTypes) > 0) {
-          p.wakeUps.at(p.clock.now());
-        }
-      });
+      await run("releasing continuations and ending batches", () => wakeIfAny(followStrandedJobs(p.sql)));
+      await run("failing the jobs of deleted types", () => wakeIfAny(moveOrphans(p.sql)));
+      const recover = () => wakeIfAny(recoverLostJobs(p.sql, leaseSeconds, p.jobTypes));
+      await run("releasing the jobs of dead workers", recover);
     },
     async stop() {
       stopping = true;

@@ -316,6 +316,5 @@ const limitOf = ({ name, tenantId, concurrency }: NamedRow): RunningLimit | null
 
 function mayTake({ types, queues, served }: WorkRequest, lane: string): boolean {
   const { queue, tenantId } = laneParts(lane);
-  if (!types.includes(typeNameOf(lane)) || queues !== null && !queues.includes(queue)) return false;
-  return serves(served, tenantId);
+  return types.includes(typeNameOf(lane)) && (queues?.includes(queue) ?? true) && serves(served, tenantId);
 }

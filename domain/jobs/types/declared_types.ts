@@ -9,7 +9,7 @@ import { newId } from "../../shared/ids.ts";
 import type { PagedResult, PageRequest } from "../../shared/paging.ts";
 import { belongsTo, belongsToOrToAll, readPage } from "../../shared/lists.ts";
 import { newSigningSecret } from "../../shared/secrets.ts";
-import { requireVersion, type Versioned, versioned } from "../../shared/version.ts";
+import { requireVersion, type Versioned } from "../../shared/version.ts";
 import { makeBucketsDue } from "../rate_limit.ts";
 import { countScope } from "../reach.ts";
 import type { JobPlatform } from "../platform.ts";
@@ -75,20 +75,19 @@ export async function putJobType(
     const before = await readRow(tx, name, belongsTo(tx, caller.tenantId));
     const isNew = !before || before.deletedAt !== null;
     const secret = change.push && (isNew || before.pushUrl === null) ? newSigningSecret() : null;
-    if (isNew) {
-      if (ifMatch !== null) requireVersion(ifMatch, before?.version ?? 0);
-      await requireRoom(tx, caller.tenantId, name);
-      await writeType(tx, caller, name, { ...NEW_JOB_TYPE, ...change }, { isNew, secret });
-      return { ...await audited(tx, caller, name, "create", null), isNew, secret };
-    }
-    requireVersion(ifMatch, before.version);
-    const former = declaredJobType(before);
-    const changed = { ...former, ...change };
-    if (JSON.stringify(changed) === JSON.stringify(former)) {
+    requireVersion(ifMatch, before?.version ?? 0);
+    if (isNew) await requireRoom(tx, caller.tenantId, name);
+    const former = isNew ? undefined : declaredJobType(before);
+    const changed = { ...former ?? NEW_JOB_TYPE, ...change };
+    if (!isNew && JSON.stringify(changed) === JSON.stringify(former)) {
       return { ...valueOf(before), isNew, secret };
     }
     await writeType(tx, caller, name, changed, { isNew, secret });
-    return { ...await audited(tx, caller, name, "update", former), isNew, secret };
+    const row = await readRow(tx, name, belongsTo(tx, caller.tenantId));
+    if (!row) throw new Error(`the row of job type ${name} is missing`);
+    const written = valueOf(row);
+    await audit(tx, caller, name, isNew ? "create" : "update", { before: former, after: written.value });
+    return { ...written, isNew, secret };
   });
 }
 
@@ -187,10 +186,10 @@ async function readRow(
   return row;
 }
 
-const valueOf = (row: JobTypeRow): Versioned<DeclaredJobType> => {
-  const { version } = versioned(row, () => noSuchType(row.name));
-  return { value: declaredJobType(row), version };
-};
+const valueOf = (row: JobTypeRow): Versioned<DeclaredJobType> => ({
+  value: declaredJobType(row),
+  version: row.version,
+});
 
 const noSuchType = (name: string) => problem("JOB_TYPE_NOT_FOUND", `No job type ${name} is declared here.`);
 
@@ -262,20 +261,6 @@ async function countUnfinished(tx: Tx, tenantId: string | null, name: string): P
       where job_type_name = ${name} and (${tenantId}::uuid is null or tenant_id = ${tenantId}::uuid)
     ) counted where status not in ('Succeeded', 'DeadLettered', 'Cancelled')`;
   return row?.unfinished ?? 0;
-}
-
-async function audited(
-  tx: Tx,
-  caller: Caller,
-  name: string,
-  verb: string,
-  before: DeclaredJobType | null,
-): Promise<Versioned<DeclaredJobType>> {
-  const row = await readRow(tx, name, belongsTo(tx, caller.tenantId));
-  if (!row) throw new Error(`the row of job type ${name} is missing`);
-  const after = valueOf(row);
-  await audit(tx, caller, name, verb, { before: before ?? undefined, after: after.value });
-  return after;
 }
 
 const audit = (
