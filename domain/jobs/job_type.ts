@@ -190,15 +190,13 @@ type Limits = Pick<JobType, "name" | "concurrency" | "share" | "remote">;
 export const isForCreator = (type: AnyJobType | undefined): boolean =>
   type === undefined || type.actsForCreator === true;
 
-const isLimited = (type: Limits): boolean => type.concurrency !== undefined || type.share !== undefined;
-
 /**
  * The key under which running jobs of this type are counted; null if the type has no limit. Remote types always have
  * one, so that their jobs wait in lanes of their own.
  */
 export function limitKeyOf(type: Limits | undefined): string | null {
   if (type?.remote) return remoteKey(type.name, type.remote.tenantId);
-  return type && isLimited(type) ? type.name : null;
+  return type && (type.concurrency ?? type.share) !== undefined ? type.name : null;
 }
 
 /** A job that has just become a dead letter. */

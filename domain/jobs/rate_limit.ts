@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Tx } from "../../infra/postgres/postgres.ts";
 import { parseLongNumbers } from "../shared/exact_json.ts";
+import type { JobType } from "./job_type.ts";
 
 /** A token bucket: at most `count` jobs start at once, and `count` per `perSeconds` seconds. */
 export interface RateLimit {
@@ -22,21 +23,16 @@ export function requireRateLimit(typeName: string, { count, perSeconds, key = nu
   );
 }
 
-/** The members of a job type that determine the names of its buckets. */
-interface Limited {
-  name: string;
-  rateLimit?: RateLimit;
-  remote?: { tenantId: string | null };
-}
-
 /** Name of a job's bucket; null if its type has no rate limit. @param serializedArgs JSON */
-export function bucketOf(type: Limited | undefined, serializedArgs: string): string | null {
+export function bucketOf(
+  type: Pick<JobType, "name" | "rateLimit" | "remote"> | undefined,
+  serializedArgs: string,
+): string | null {
   if (!type?.rateLimit) return null;
   const { key = null } = type.rateLimit;
   const owner = type.remote?.tenantId ? `@${type.remote.tenantId}` : "";
-  return `${type.name}${owner}${
-    key === null ? "" : `#${hashOf(valueAt(parseLongNumbers(serializedArgs), key.slice("$.".length)))}`
-  }`;
+  if (key === null) return `${type.name}${owner}`;
+  return `${type.name}${owner}#${hashOf(valueAt(parseLongNumbers(serializedArgs), key.slice("$.".length)))}`;
 }
 
 /** The job type of a bucket, and the tenant that declared it; null: the service declared it, or it is for all tenants. */

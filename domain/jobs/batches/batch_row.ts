@@ -102,10 +102,14 @@ export async function readBatch(q: Sql, reach: JobReach, id: string): Promise<Jo
   return jobBatch(row);
 }
 
-/** Reads the status of a batch and locks its row until the transaction ends. @throws JOB_BATCH_NOT_FOUND */
-export async function lockBatch(q: Sql, reach: JobReach, id: string): Promise<{ status: BatchStatus }> {
-  const [row] = await q<{ status: BatchStatus }[]>`
-    select status from job_batches where id = ${id} and ${within(q, reach)} for no key update`;
+/** Locks the row of a batch until the transaction ends. @throws JOB_BATCH_NOT_FOUND */
+export async function lockBatch(
+  q: Sql,
+  reach: JobReach,
+  id: string,
+): Promise<Pick<BatchRow, "status" | "onAnyFailed">> {
+  const [row] = await q<Pick<BatchRow, "status" | "onAnyFailed">[]>`
+    select status, on_any_failed from job_batches where id = ${id} and ${within(q, reach)} for no key update`;
   if (!row) throw noSuchBatch(id);
   return row;
 }

@@ -158,7 +158,7 @@ export async function cancelBatch(
     // Jobs are locked before the batch, as when a job ends. The update below finds the jobs that were added in between.
     await tx`select id from jobs where batch_id = ${id} and ${within(tx, jobReach(caller))}
       and status = any(${CANCELLABLE}::text[]::job_status[]) order by id for no key update`;
-    const { status } = await lockBatch(tx, jobReach(caller), id);
+    const { status, onAnyFailed } = await lockBatch(tx, jobReach(caller), id);
     if (status === "Cancelled") {
       throw problem("JOB_BATCH_ALREADY_CANCELLED", `Batch ${id} was cancelled by an earlier request.`);
     }
@@ -173,13 +173,10 @@ export async function cancelBatch(
       throw problem("JOB_BATCH_CANNOT_CANCEL", `Batch ${id} is ${status}, and none of its jobs waits.`);
     }
     if (!isFinal) {
-      const [row] = await tx<{ onAnyFailed: BatchContinuation | null }[]>`
-        select on_any_failed from job_batches where id = ${id}`;
-      const end = { id, status: "Cancelled" as const, continuation: row?.onAnyFailed ?? null };
+      const end = { id, status: "Cancelled" as const, continuation: onAnyFailed };
       wakeForChanged(p, tx, await writeBatchEnds(tx, [end]));
     }
-    const parents = cancelled.filter((job) => job.hasChildren);
-    wakeForChanged(p, tx, await followEndedJobs(tx, parents));
+    wakeForChanged(p, tx, await followEndedJobs(tx, cancelled.filter((job) => job.hasChildren)));
     await auditBatch(tx, caller, "cancel", id, { cancelledJobs: cancelled.length, formerStatus: status });
     return await readBatch(tx, { everything: true }, id);
   });

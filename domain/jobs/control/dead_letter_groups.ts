@@ -187,11 +187,8 @@ export async function discardDeadLetter(
     const found = discarded ? { retriedAt: null, retriedJobId: null } : await readDeadLetter(tx, reach, id);
     requireVersion(ifMatch, deadLetterVersion(found));
     if (!discarded) {
-      const { retriedJobId } = found;
-      throw problem(
-        "JOB_DEADLETTER_ALREADY_RETRIED",
-        `Dead letter ${id} was not deleted: it was retried, as job ${retriedJobId}.`,
-      );
+      const detail = `Dead letter ${id} was not deleted: it was retried, as job ${found.retriedJobId}.`;
+      throw problem("JOB_DEADLETTER_ALREADY_RETRIED", detail);
     }
     await recordAudit(tx, auditActor(caller), "deadLetter.discard", id, { before: discarded });
   });

@@ -19,7 +19,6 @@ import { type DeadLetter, noSuchDeadLetter } from "../lists/dead_letter_list.ts"
 import { findJobTypes, findTypesOf } from "../types/find_job_types.ts";
 import { releaseKeys } from "../unique_jobs.ts";
 import {
-  argsOfRetry,
   changedArgs,
   requireExposedType,
   requireFittingArgs,
@@ -51,7 +50,9 @@ export async function retryDeadLetter(
       const detail = `Dead letter ${id} was retried already, as job ${entry.retriedJobId}.`;
       throw problem("JOB_DEADLETTER_ALREADY_RETRIED", detail);
     }
-    const changed = await argsOfRetry({ ...p, sql: tx }, caller, entry, givenArgs);
+    const changed = givenArgs === null
+      ? null
+      : await argsOfRetry({ ...p, sql: tx }, caller, entry, givenArgs);
     const { retriedJobIds: [jobId], holders } = await reenqueueLocked(p, tx, caller, [id], changed);
     if (jobId === undefined) {
       const reason = `job ${holders[0]} holds the unique key of its job`;
@@ -62,6 +63,21 @@ export async function retryDeadLetter(
     });
     return jobSummary(await readJob(tx, { everything: true }, jobId));
   });
+}
+
+/** The arguments of a job that runs again with other arguments; null if `given` changes nothing. */
+async function argsOfRetry(
+  p: RetryParts & { sql: Sql },
+  caller: JobActor,
+  { tenantId, jobTypeName, serializedArgs }: Pick<DeadLetter, "tenantId" | "jobTypeName" | "serializedArgs">,
+  given: string,
+): Promise<string | null> {
+  const types = await findJobTypes(p, tenantId, [jobTypeName]);
+  const type = requireExposedType(p.jobTypes, types, jobTypeName);
+  const args = changedArgs(type, given, serializedArgs);
+  if (args === serializedArgs) return null;
+  requireMayEnqueue(type, caller);
+  return args;
 }
 
 /**

@@ -27,7 +27,8 @@ export class Claimer {
   #remembered: string[] = [];
   /** True if they may be tried. They are tried once after each search, so that the other lanes get their turn. */
   #mayTryRemembered = false;
-  #leftJobs = false;
+  /** True if the last claim left due jobs, because the places that they may take are full. */
+  leftJobs = false;
 
   /**
    * @param queues queues to claim from; null: all.
@@ -59,7 +60,7 @@ export class Claimer {
 
   /** Claims due jobs that fit into `room`. An empty list means that no job is due that this worker may claim. */
   async claim(workerId: string, room: Room): Promise<{ jobs: ClaimedJob[]; mayHaveMore: boolean }> {
-    this.#leftJobs = false;
+    this.leftJobs = false;
     if (!this.#pauses.isKnown) this.searchAgain();
     await this.#pauses.ensure(workerId);
     if (performance.now() - this.#searchedAt > SEARCH_AGAIN_MS) {
@@ -74,11 +75,6 @@ export class Claimer {
       return { jobs, mayHaveMore: true };
     }
     return { jobs, mayHaveMore: this.#mayHaveMore() };
-  }
-
-  /** True if the last claim left due jobs, because the places that they may take are full. */
-  get leftJobs(): boolean {
-    return this.#leftJobs;
   }
 
   /** Claims from the remembered lanes if no others are known. The next claim then searches. */
@@ -98,7 +94,7 @@ export class Claimer {
       this.#remembered = plan.lanes.filter(this.#isUnlimited).slice(0, REMEMBERED_LANES);
       return jobs;
     }
-    this.#leftJobs ||= !this.#turns.isEmpty;
+    this.leftJobs ||= !this.#turns.isEmpty;
     this.#turns.replace([]);
     return [];
   }
@@ -131,7 +127,7 @@ export class Claimer {
     const room = this.roomFor(this.types.get(limitKey) ?? {}, (job) => job.jobTypeName === limitKey);
     const { lanes, limit } = lanesFor(room, plan.lanes);
     if (limit <= 0) {
-      this.#leftJobs = true;
+      this.leftJobs = true;
       return { jobs: [], exhausted: plan.lanes };
     }
     const limited = limitPlan({ ...plan, lanes }, limit);

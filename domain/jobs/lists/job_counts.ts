@@ -60,12 +60,7 @@ export async function countJobsBy(
 }
 
 /** Counts rows. If most jobs were created within the times, the others are counted and subtracted from `total`. */
-async function countMatching(
-  q: Sql,
-  reach: JobReach,
-  filters: FoundFilters,
-  total: number,
-): Promise<number> {
+async function countMatching(q: Sql, reach: JobReach, filters: FoundFilters, total: number): Promise<number> {
   if (areCountedByCreation(reach, filters)) {
     const [row] = await q<{ n: number }[]>`
       select coalesce(sum(n), 0)::bigint as n from ${created(q, reach, filters)} counted

@@ -30,12 +30,7 @@ export const JobDetail = JobSummary.extend({
 export type JobDetail = z.output<typeof JobDetail>;
 
 /** @throws JOB_NOT_FOUND (also for another tenant's job) */
-export async function readJobDetail(
-  q: Sql,
-  caller: Caller,
-  reach: JobReach,
-  id: string,
-): Promise<JobDetail> {
+export async function readJobDetail(q: Sql, caller: Caller, reach: JobReach, id: string): Promise<JobDetail> {
   const job = jobSummary(await readJob(q, reach, id));
   const waits = job.status !== "Processing" && !ENDED.includes(job.status);
   const [pause, names, [deadLetter], [last]] = await Promise.all([

@@ -166,21 +166,13 @@ export async function readUsableTypes(q: Sql, tenantId: string | null): Promise<
 }
 
 /** Reads a type that the caller's tenant can use. @throws JOB_TYPE_NOT_FOUND */
-export async function readJobType(
-  q: Sql,
-  caller: Caller,
-  name: string,
-): Promise<Versioned<DeclaredJobType>> {
+export async function readJobType(q: Sql, caller: Caller, name: string): Promise<Versioned<DeclaredJobType>> {
   const row = await readRow(q, name, q`deleted_at is null and ${belongsToOrToAll(q, caller.tenantId)}`);
   if (!row) throw noSuchType(name);
   return valueOf(row);
 }
 
-async function readRow(
-  q: Sql,
-  name: string,
-  condition: SqlPart,
-): Promise<JobTypeRow | undefined> {
+async function readRow(q: Sql, name: string, condition: SqlPart): Promise<JobTypeRow | undefined> {
   const [row] = await q<JobTypeRow[]>`
     select ${q.unsafe(JOB_TYPE_COLUMNS)} from job_types where name = ${name} and ${condition}`;
   return row;
