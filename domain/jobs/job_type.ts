@@ -242,11 +242,9 @@ export interface SettleHooks {
 export class JobTypes implements SettleHooks {
   #byName = new Map<string, AnyJobType>();
   hasRateLimits = false;
-  /** Registered with the types. */
+  /** This hook and the next two are registered with the types. */
   onDeadLettered?: OnDeadLettered;
-  /** Registered with the types. */
   onCancelled?: OnCancelled;
-  /** Registered with the types. */
   attemptEvents?: AttemptEvents;
   /** Registered by the job engine. */
   onEnded?: OnEnded;

@@ -13,18 +13,14 @@ import {
   jobItems,
   RequestedBatch,
 } from "../../domain/jobs/control/batches.ts";
-import { RequestedJob } from "../../domain/jobs/control/enqueue_requested.ts";
 import { JobSummary } from "../../domain/jobs/job_row.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
-import type { ServicePlatform } from "../../domain/platform.ts";
 import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { created, ok } from "../shared/answer.ts";
-import { readItems } from "../shared/bulk.ts";
-import type { Call } from "../shared/call.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/validation.ts";
 import { enumName, uuid } from "../../domain/shared/shapes.ts";
-import { ofTenant, requireKnownArgs, status } from "./shapes.ts";
+import { ofTenant, readJobs, requireKnownArgs, status } from "./shapes.ts";
 
 const endpoint = endpointsIn("Jobs");
 
@@ -86,10 +82,8 @@ export const batchRoutes = [
       for (const member of ["onAllSucceeded", "onAnyFailed"] as const) {
         if (body[member]) requireKnownArgs(platform, call, body[member], [member]);
       }
-      const batch = await createBatch(platform, caller, {
-        ...body,
-        jobs: readJobs(platform, call, body.jobs),
-      });
+      const jobs = readJobs(platform, call, body.jobs, "jobs");
+      const batch = await createBatch(platform, caller, { ...body, jobs });
       return created(batch, `/api/v1/jobs/batches/${batch.id}`);
     },
   }),
@@ -102,7 +96,7 @@ export const batchRoutes = [
     answers: theBatch,
     problems: ["JOB_BATCH_NOT_FOUND", "JOB_BATCH_CLOSED_CONFLICT", "JOB_TYPE_UNKNOWN", "MISSING_PERMISSION"],
     async run({ platform, caller, params, body, call }) {
-      const jobs = readJobs(platform, call, body.jobs);
+      const jobs = readJobs(platform, call, body.jobs, "jobs");
       return ok(await addToBatch(platform, caller, params.id, { jobs, close: body.close }));
     },
   }),
@@ -115,6 +109,3 @@ export const batchRoutes = [
     run: async ({ platform, caller, params }) => ok(await cancelBatch(platform, caller, params.id)),
   }),
 ] as const;
-
-const readJobs = (platform: ServicePlatform, call: Call, items: unknown[]) =>
-  readItems(call, RequestedJob, items, (item, at) => requireKnownArgs(platform, call, item, at), "jobs");

@@ -192,10 +192,10 @@ export const deadLetterRoutes = [
     answers: {
       200: { description: "Number of matching and of retried dead letters", schema: RetryManyResponse },
     },
-    run: async ({ platform, caller, query, body: { dryRun, all: _, ...filter } }) =>
-      ok(
-        await retryDeadLetters(platform, caller, { filter, reach: jobReach(caller, query.tenantId), dryRun }),
-      ),
+    async run({ platform, caller, query, body: { dryRun, all: _, ...filter } }) {
+      const reach = jobReach(caller, query.tenantId);
+      return ok(await retryDeadLetters(platform, caller, { filter, reach, dryRun }));
+    },
   }),
   endpoint("POST /api/v1/dead-letter-jobs/purge", {
     id: "purgeDeadLetters",
@@ -207,17 +207,13 @@ export const deadLetterRoutes = [
     query: z.object(ofTenant),
     body: PurgeRequest,
     bodyOptional: true,
-    answers: {
-      200: { description: "Number of deleted dead letters", schema: PurgeResponse },
-    },
+    answers: { 200: { description: "Number of deleted dead letters", schema: PurgeResponse } },
     problems: ["JOB_DEADLETTER_COUNT_CONFLICT"],
-    run: async ({ db, caller, query, body, call }) =>
-      ok(
-        await purgeDeadLetters(db, caller, {
-          ...readPurge(body, call.givenMembers().some((name) => !Object.hasOwn(PurgeRequest.shape, name))),
-          reach: jobReach(caller, query.tenantId),
-        }),
-      ),
+    async run({ db, caller, query, body, call }) {
+      const hasUnknown = call.givenMembers().some((name) => !Object.hasOwn(PurgeRequest.shape, name));
+      const reach = jobReach(caller, query.tenantId);
+      return ok(await purgeDeadLetters(db, caller, { ...readPurge(body, hasUnknown), reach }));
+    },
   }),
   endpoint("POST /api/v1/dead-letter-jobs/{id}/retry", {
     id: "retryDeadLetter",

@@ -107,13 +107,8 @@ export const jobTypeRoutes = [
     },
     problems: ["JOB_TYPE_NAME_CONFLICT", "PRECONDITION_FAILED"],
     async run({ platform, caller, params: { name }, body, call }) {
-      const { value, version, isNew, secret } = await putJobType(
-        platform,
-        caller,
-        name,
-        definedMembers(body),
-        call.ifMatch,
-      );
+      const put = await putJobType(platform, caller, name, definedMembers(body), call.ifMatch);
+      const { value, version, isNew, secret } = put;
       const shown = secret === null ? value : { ...value, secret };
       if (!isNew) return okVersioned(shown, version);
       return createdVersioned(shown, `/api/v1/job-types/${name}`, version);

@@ -21,7 +21,7 @@ import { JobSummary, readJob } from "../../domain/jobs/job_row.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
 import { retryJob } from "../../domain/jobs/control/dead_letters.ts";
 import { accepted, created, ok } from "../shared/answer.ts";
-import { bulkRequest, bulkResponseOf, readItems } from "../shared/bulk.ts";
+import { bulkRequest, bulkResponseOf } from "../shared/bulk.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { enumName, uuid } from "../../domain/shared/shapes.ts";
 import { pagedResultOf, pageQuery, queryBoolean, queryInteger } from "../shared/validation.ts";
@@ -29,7 +29,7 @@ import { givenArgs, RETRY_REFUSALS, retrying } from "./dead_letter_jobs.ts";
 import { batchRoutes } from "./batches.ts";
 import { BY_ARGUMENTS, filtersOf, searchedFromHeader } from "./filters.ts";
 import { jobStatisticsRoutes } from "./job_statistics.ts";
-import { furtherJobFilters, jobFilters, requireKnownArgs, status } from "./shapes.ts";
+import { furtherJobFilters, jobFilters, readJobs, requireKnownArgs, status } from "./shapes.ts";
 
 const endpoint = endpointsIn("Jobs");
 
@@ -148,12 +148,7 @@ export const jobRoutes = [
     problems: ["JOB_TYPE_UNKNOWN", "MISSING_PERMISSION"],
     async run({ platform, caller, call }) {
       const { items, continueOnError } = await call.readJson(BulkEnqueueRequest, { anyText: true }); // each item is checked alone
-      const jobs = readItems(
-        call,
-        RequestedJob,
-        items,
-        (item, at) => requireKnownArgs(platform, call, item, at),
-      );
+      const jobs = readJobs(platform, call, items);
       const outcome = await enqueueRequestedJobs(platform, caller, jobs, continueOnError);
       return ok(outcome, outcome.duplicates.length > 0 ? DUPLICATE : {});
     },

@@ -18,7 +18,7 @@ import { unique, uniqueFor, uniqueKey } from "../../domain/jobs/unique_jobs.ts";
 import { orNull, orReset, orUndefined, requiredText, withDefault } from "../../domain/shared/shapes.ts";
 import { definedMembers } from "../../domain/shared/defined_members.ts";
 import { JobSummary, queueName } from "../../domain/jobs/job_row.ts";
-import { created, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
+import { created, noContentAfter, ok, versionedAnswer } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery, queryInteger } from "../shared/validation.ts";
 import { DUPLICATE } from "./jobs.ts";
@@ -94,10 +94,8 @@ export const recurringJobRoutes = [
     summary: "Read a recurring job",
     answers: theVersionedJob,
     problems: ["JOB_RECURRING_NOT_FOUND"],
-    async run({ db, caller, params, query }) {
-      const { job, version } = await readRecurringJob(db, caller, { ...params, ...query });
-      return okVersioned(job, version);
-    },
+    run: async ({ db, caller, params, query }) =>
+      versionedAnswer(await readRecurringJob(db, caller, { ...params, ...query })),
   }),
   endpoint("GET /api/v1/recurring-jobs/{id}/next-runs", {
     id: "listRecurringJobNextRuns",
@@ -146,17 +144,11 @@ export const recurringJobRoutes = [
       const name = { ...params, ...query };
       const { serializedArgs } = body;
       if (serializedArgs !== undefined) {
-        const { job: { jobTypeName } } = await readRecurringJob(db, caller, name);
+        const { value: { jobTypeName } } = await readRecurringJob(db, caller, name);
         requireKnownArgs(platform, call, { jobTypeName, serializedArgs });
       }
-      const { job, version } = await updateRecurringJob(
-        platform,
-        caller,
-        name,
-        definedMembers(body),
-        call.ifMatch,
-      );
-      return okVersioned(job, version);
+      const change = definedMembers(body);
+      return versionedAnswer(await updateRecurringJob(platform, caller, name, change, call.ifMatch));
     },
   }),
   endpoint("DELETE /api/v1/recurring-jobs/{id}", {

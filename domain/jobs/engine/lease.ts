@@ -101,7 +101,8 @@ async function recoverBatch(sql: Sql, leaseSeconds: number, hooks: SettleHooks):
   return await transact(sql, async (tx) => {
     await tx`delete from job_workers where heartbeat_at < now() - make_interval(secs => ${leaseSeconds})`;
     const ended = await tx<LostJob[]>`
-      select id, job_type_name, tenant_id, attempts, trace_id, failures, max_retries, worker_id,
+      select id, job_type_name, tenant_id, attempts, trace_id, failures, max_retries, worker_id, '' as serialized_args,
+        created_by, null as outage_ms, 0 as waited_ms, lost_leases,
         lost_leases > 0 and failures >= max_retries and cancel_requested_at is null as is_last, coalesce(deadline <= now(), false) as is_late,
         extract(epoch from deadline - started_at)::float8 * 1000 as timeout_ms
       from jobs j
@@ -162,12 +163,7 @@ async function recoverBatch(sql: Sql, leaseSeconds: number, hooks: SettleHooks):
   });
 }
 
-type LostJob =
-  & Pick<
-    ClaimedJob,
-    "id" | "jobTypeName" | "tenantId" | "attempts" | "traceId" | "failures" | "maxRetries"
-  >
-  & { workerId: string; isLast: boolean; isLate: boolean; timeoutMs: number };
+type LostJob = ClaimedJob & { workerId: string; isLast: boolean; isLate: boolean; timeoutMs: number };
 
 /** Fails attempts of remote workers that took longer than their type allows. */
 async function failLate(tx: Tx, late: LostJob[], hooks: SettleHooks): Promise<void> {
@@ -175,15 +171,7 @@ async function failLate(tx: Tx, late: LostJob[], hooks: SettleHooks): Promise<vo
   for (const [workerId, own] of Map.groupBy(late, (job) => job.workerId)) {
     const settlements = own.map((job) => {
       const error = `the attempt took longer than the ${job.timeoutMs} ms ${job.jobTypeName} may take`;
-      const claimed = {
-        ...job,
-        serializedArgs: "",
-        createdBy: null,
-        outageMs: null,
-        waitedMs: 0,
-        lostLeases: 0,
-      };
-      return failed(claimed, error, { startedAt: endedAt - job.timeoutMs, endedAt });
+      return failed(job, error, { startedAt: endedAt - job.timeoutMs, endedAt });
     });
     await settleJobs(tx, workerId, settlements, hooks);
   }

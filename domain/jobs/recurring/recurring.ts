@@ -4,7 +4,7 @@ import { newId } from "../../shared/ids.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { countList, pageOf } from "../../shared/lists.ts";
-import { requireVersion } from "../../shared/version.ts";
+import { requireVersion, type Versioned } from "../../shared/version.ts";
 import { nextRun, nextRuns, requireSchedule } from "../cron.ts";
 import { argsAndLimits, insertJobs, type NewJob, wakeAt } from "../enqueue.ts";
 import {
@@ -37,9 +37,10 @@ export type NewRecurringJob =
 export type RecurringChange = Partial<Omit<NewRecurringJob, "jobId" | "jobTypeName">>;
 
 type RecurringPlatform = Pick<JobPlatform, "sql" | "wakeUps" | "clock" | "jobTypes">;
-/** A recurring job and its version, which the ETag contains. */
-export type Versioned = { job: RecurringJob; version: number };
-const versioned = (row: RecurringRow): Versioned => ({ job: recurringJob(row), version: row.version });
+const versioned = (row: RecurringRow): Versioned<RecurringJob> => ({
+  value: recurringJob(row),
+  version: row.version,
+});
 
 /** Names a recurring job: the id that its creator chose, and its tenant if the caller may see those of several. */
 export interface RecurringName {
@@ -89,9 +90,8 @@ export async function countRecurringJobs(
 }
 
 /** @throws JOB_RECURRING_NOT_FOUND, VALIDATION_ERROR (several tenants have one with this id) */
-export async function readRecurringJob(q: Sql, caller: JobActor, name: RecurringName): Promise<Versioned> {
-  return versioned(await readRecurring(q, caller, name));
-}
+export const readRecurringJob = async (q: Sql, caller: JobActor, name: RecurringName) =>
+  versioned(await readRecurring(q, caller, name));
 
 /**
  * The next `count` times at which its schedule is due, also while it is paused.
@@ -103,9 +103,9 @@ export async function readNextRuns(
   name: RecurringName,
   count: number,
 ): Promise<Date[]> {
-  const { job } = await readRecurringJob(p.sql, caller, name);
-  requireSchedule(job.cronExpression, job.timeZoneId);
-  return nextRuns(job.cronExpression, job.timeZoneId, p.clock.now(), count);
+  const { cronExpression, timeZoneId } = await readRecurring(p.sql, caller, name);
+  requireSchedule(cronExpression, timeZoneId);
+  return nextRuns(cronExpression, timeZoneId, p.clock.now(), count);
 }
 
 /**
@@ -152,7 +152,7 @@ export async function updateRecurringJob(
   name: RecurringName,
   change: RecurringChange,
   ifMatch: string | null,
-): Promise<Versioned> {
+): Promise<Versioned<RecurringJob>> {
   return await transact(p.sql, async (tx) => {
     const before = await lockRecurring(tx, caller, name);
     requireVersion(ifMatch, before.version);
