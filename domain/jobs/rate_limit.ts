@@ -1,7 +1,6 @@
 import { createHash } from "node:crypto";
 import type { Tx } from "../../infra/postgres/postgres.ts";
 import { parseLongNumbers } from "../shared/exact_json.ts";
-import type { JobType } from "./job_type.ts";
 
 /** A token bucket: at most `count` jobs start at once, and `count` per `perSeconds` seconds. */
 export interface RateLimit {
@@ -23,11 +22,15 @@ export function requireRateLimit(typeName: string, { count, perSeconds, key = nu
   );
 }
 
+/** The members of a job type that determine the names of its buckets. */
+interface Limited {
+  name: string;
+  rateLimit?: RateLimit;
+  remote?: { tenantId: string | null };
+}
+
 /** Name of a job's bucket; null if its type has no rate limit. @param serializedArgs JSON */
-export function bucketOf(
-  type: Pick<JobType, "name" | "rateLimit" | "remote"> | undefined,
-  serializedArgs: string,
-): string | null {
+export function bucketOf(type: Limited | undefined, serializedArgs: string): string | null {
   if (!type?.rateLimit) return null;
   const { key = null } = type.rateLimit;
   const owner = type.remote?.tenantId ? `@${type.remote.tenantId}` : "";
