@@ -3,7 +3,7 @@ import type { AccessPlatform } from "./access/platform.ts";
 import type { ConsolePlatform } from "./console/platform.ts";
 import type { EventPlatform } from "./events/platform.ts";
 import type { DeliveryPlatform } from "./notifications/delivery/delivery_batches.ts";
-import type { RemoteWorkPlatform } from "./jobs/remote/platform.ts";
+import type { RemoteWorkPlatform } from "./jobs/remote/work_polls.ts";
 import type { InstanceHealth } from "./operations/health.ts";
 import type { OAuthPlatform } from "./oauth/platform.ts";
 import type { RunningRequests } from "./requests/running_requests.ts";

@@ -150,11 +150,7 @@ export interface LockedJob extends JobRow {
 }
 
 /** Reads a job and locks its row until the transaction ends. @throws JOB_NOT_FOUND */
-export async function lockJob(
-  q: Sql,
-  reach: JobReach,
-  id: string,
-): Promise<LockedJob> {
+export async function lockJob(q: Sql, reach: JobReach, id: string): Promise<LockedJob> {
   const [row] = await q<LockedJob[]>`
     select ${q.unsafe(JOB_COLUMNS)}, has_children, unique_seconds from jobs
     where id = ${id} and ${within(q, reach)} for no key update`;

@@ -190,15 +190,13 @@ type Limits = Pick<JobType, "name" | "concurrency" | "share" | "remote">;
 export const isForCreator = (type: AnyJobType | undefined): boolean =>
   type === undefined || type.actsForCreator === true;
 
-const isLimited = (type: Limits): boolean => type.concurrency !== undefined || type.share !== undefined;
-
 /**
  * The key under which running jobs of this type are counted; null if the type has no limit. Remote types always have
  * one, so that their jobs wait in lanes of their own.
  */
 export function limitKeyOf(type: Limits | undefined): string | null {
   if (type?.remote) return remoteKey(type.name, type.remote.tenantId);
-  return type && isLimited(type) ? type.name : null;
+  return type && (type.concurrency ?? type.share) !== undefined ? type.name : null;
 }
 
 /** A job that has just become a dead letter. */
@@ -244,11 +242,9 @@ export interface SettleHooks {
 export class JobTypes implements SettleHooks {
   #byName = new Map<string, AnyJobType>();
   hasRateLimits = false;
-  /** Registered with the types. */
+  /** This hook and the next two are registered with the types. */
   onDeadLettered?: OnDeadLettered;
-  /** Registered with the types. */
   onCancelled?: OnCancelled;
-  /** Registered with the types. */
   attemptEvents?: AttemptEvents;
   /** Registered by the job engine. */
   onEnded?: OnEnded;

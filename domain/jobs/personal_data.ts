@@ -13,6 +13,7 @@ const TEXTS: ErasableTexts[] = [
       unique_key: "text",
       wait_reason: "text",
       output: "text",
+      search_keys: "text[]",
     },
   },
   {

@@ -34,9 +34,8 @@ export function bucketOf(type: Limited | undefined, serializedArgs: string): str
   if (!type?.rateLimit) return null;
   const { key = null } = type.rateLimit;
   const owner = type.remote?.tenantId ? `@${type.remote.tenantId}` : "";
-  return `${type.name}${owner}${
-    key === null ? "" : `#${hashOf(valueAt(parseLongNumbers(serializedArgs), key.slice("$.".length)))}`
-  }`;
+  if (key === null) return `${type.name}${owner}`;
+  return `${type.name}${owner}#${hashOf(valueAt(parseLongNumbers(serializedArgs), key.slice("$.".length)))}`;
 }
 
 /** The job type of a bucket, and the tenant that declared it; null: the service declared it, or it is for all tenants. */

@@ -1,6 +1,6 @@
 // Arguments by whose values jobs can be found. A path is the member names from the root, joined by dots.
 import { isExactNumber, parseLongNumbers } from "../shared/exact_json.ts";
-import type { AnyJobType, JobType } from "./job_type.ts";
+import type { JobType } from "./job_type.ts";
 import { valueAt } from "./rate_limit.ts";
 
 /** Maximum number of searchable arguments of a type. */
@@ -15,7 +15,7 @@ type Marked = Pick<JobType, "searchableArgs" | "secretArgs">;
 
 /** `path=value` for each searchable argument of a job; null if it has none. Lists have one for each element. */
 export function searchKeysOf(type: Marked | undefined, serializedArgs: string): string[] | null {
-  const paths = type?.searchableArgs?.filter((path) => !isSecret(type, path)) ?? [];
+  const paths = type ? searchablePaths(type) : [];
   if (paths.length === 0) return null;
   const args = parseLongNumbers(serializedArgs);
   const keys = paths.flatMap((path) =>
@@ -52,5 +52,5 @@ export function markedPaths(schema: unknown, at: string[] = []): string[] {
 }
 
 /** The arguments by which jobs of the type can be found. */
-export const searchablePaths = (type: AnyJobType): string[] =>
+export const searchablePaths = (type: Marked): string[] =>
   (type.searchableArgs ?? []).filter((path) => !isSecret(type, path));

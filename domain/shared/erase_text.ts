@@ -9,7 +9,7 @@ export interface ErasableTexts {
   /** Primary key, with its types; the first column is a UUID. Default: `id`. */
   key?: Record<string, "uuid" | "integer">;
   /** Columns with their types. */
-  columns: Record<string, "text" | "json" | "jsonb">;
+  columns: Record<string, "text" | "text[]" | "json" | "jsonb">;
 }
 
 /** The replacement of an address. It has the form of an address that never exists (RFC 6761). */

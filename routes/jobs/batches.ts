@@ -13,23 +13,20 @@ import {
   jobItems,
   RequestedBatch,
 } from "../../domain/jobs/control/batches.ts";
-import { RequestedJob } from "../../domain/jobs/control/enqueue_requested.ts";
 import { JobSummary } from "../../domain/jobs/job_row.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
-import type { ServicePlatform } from "../../domain/platform.ts";
 import { inTenantOrService } from "../../domain/rights/checks.ts";
 import { created, ok } from "../shared/answer.ts";
-import { readItems } from "../shared/bulk.ts";
-import type { Call } from "../shared/call.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery } from "../shared/validation.ts";
 import { enumName, uuid } from "../../domain/shared/shapes.ts";
-import { ofTenant, requireKnownArgs, status } from "./shapes.ts";
+import { ofTenant, readJobs, requireKnownArgs, status } from "./shapes.ts";
 
 const endpoint = endpointsIn("Jobs");
 
 const access = inTenantOrService();
-const byId = z.object({ id: uuid });
+/** Common members of the routes of one batch. */
+const ofOne = { access, params: z.object({ id: uuid }) } as const;
 
 const AddToBatchRequest = z.object({
   jobs: jobItems.default([]),
@@ -54,8 +51,7 @@ export const batchRoutes = [
   endpoint("GET /api/v1/jobs/batches/{id}", {
     id: "readJobBatch",
     summary: "Read a batch with the number of its jobs by status",
-    access,
-    params: byId,
+    ...ofOne,
     answers: theBatch,
     problems: ["JOB_BATCH_NOT_FOUND"],
     run: async ({ db, caller, params }) => ok(await readBatch(db, jobReach(caller), params.id)),
@@ -63,8 +59,7 @@ export const batchRoutes = [
   endpoint("GET /api/v1/jobs/batches/{id}/jobs", {
     id: "listJobsOfBatch",
     summary: "List the jobs of a batch, oldest first",
-    access,
-    params: byId,
+    ...ofOne,
     query: z.object({ ...pageQuery(), status: status.optional() }),
     answers: { 200: { description: "A page of jobs", schema: pagedResultOf(JobSummary) } },
     problems: ["JOB_BATCH_NOT_FOUND"],
@@ -87,37 +82,30 @@ export const batchRoutes = [
       for (const member of ["onAllSucceeded", "onAnyFailed"] as const) {
         if (body[member]) requireKnownArgs(platform, call, body[member], [member]);
       }
-      const batch = await createBatch(platform, caller, {
-        ...body,
-        jobs: readJobs(platform, call, body.jobs),
-      });
+      const jobs = readJobs(platform, call, body.jobs, "jobs");
+      const batch = await createBatch(platform, caller, { ...body, jobs });
       return created(batch, `/api/v1/jobs/batches/${batch.id}`);
     },
   }),
   endpoint("POST /api/v1/jobs/batches/{id}/jobs", {
     id: "addToJobBatch",
     summary: "Add up to 1,000 jobs to an open batch, all or none, or close it",
-    access,
-    params: byId,
+    ...ofOne,
     body: AddToBatchRequest,
     creates: "atomically",
     answers: theBatch,
     problems: ["JOB_BATCH_NOT_FOUND", "JOB_BATCH_CLOSED_CONFLICT", "JOB_TYPE_UNKNOWN", "MISSING_PERMISSION"],
     async run({ platform, caller, params, body, call }) {
-      const jobs = readJobs(platform, call, body.jobs);
+      const jobs = readJobs(platform, call, body.jobs, "jobs");
       return ok(await addToBatch(platform, caller, params.id, { jobs, close: body.close }));
     },
   }),
   endpoint("POST /api/v1/jobs/batches/{id}/cancel", {
     id: "cancelJobBatch",
     summary: "Cancel the jobs of a batch that have not started or wait for a retry",
-    access,
-    params: byId,
+    ...ofOne,
     answers: theBatch,
     problems: ["JOB_BATCH_NOT_FOUND", "JOB_BATCH_ALREADY_CANCELLED", "JOB_BATCH_CANNOT_CANCEL"],
     run: async ({ platform, caller, params }) => ok(await cancelBatch(platform, caller, params.id)),
   }),
 ] as const;
-
-const readJobs = (platform: ServicePlatform, call: Call, items: unknown[]) =>
-  readItems(call, RequestedJob, items, (item, at) => requireKnownArgs(platform, call, item, at), "jobs");

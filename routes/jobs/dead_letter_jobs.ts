@@ -121,6 +121,8 @@ function readPurge(body: z.output<typeof PurgeRequest>, hasUnknown: boolean) {
 const endpoint = endpointsIn("Jobs");
 
 const access = inTenantOrService();
+/** Common members of the routes of one dead letter. */
+const ofOne = { access, params: z.object({ id: uuid }) } as const;
 
 /** Dead letters: jobs that used up their retries. */
 export const deadLetterRoutes = [
@@ -162,8 +164,7 @@ export const deadLetterRoutes = [
   endpoint("GET /api/v1/dead-letter-jobs/{id}", {
     id: "readDeadLetter",
     summary: "Read a dead letter",
-    access,
-    params: z.object({ id: uuid }),
+    ...ofOne,
     answers: { 200: { description: "The dead letter", schema: DeadLetter, etag: true } },
     problems: ["JOB_DEADLETTER_NOT_FOUND"],
     async run({ db, caller, params }) {
@@ -174,8 +175,7 @@ export const deadLetterRoutes = [
   endpoint("DELETE /api/v1/dead-letter-jobs/{id}", {
     id: "discardDeadLetter",
     summary: "Delete a dead letter that was not retried; its job stays until its retention ends",
-    access,
-    params: z.object({ id: uuid }),
+    ...ofOne,
     answers: { 204: { description: "Deleted" } },
     problems: ["JOB_DEADLETTER_NOT_FOUND", "PRECONDITION_FAILED", "JOB_DEADLETTER_ALREADY_RETRIED"],
     run: ({ db, caller, params, call }) =>
@@ -192,10 +192,10 @@ export const deadLetterRoutes = [
     answers: {
       200: { description: "Number of matching and of retried dead letters", schema: RetryManyResponse },
     },
-    run: async ({ platform, caller, query, body: { dryRun, all: _, ...filter } }) =>
-      ok(
-        await retryDeadLetters(platform, caller, { filter, reach: jobReach(caller, query.tenantId), dryRun }),
-      ),
+    async run({ platform, caller, query, body: { dryRun, all: _, ...filter } }) {
+      const reach = jobReach(caller, query.tenantId);
+      return ok(await retryDeadLetters(platform, caller, { filter, reach, dryRun }));
+    },
   }),
   endpoint("POST /api/v1/dead-letter-jobs/purge", {
     id: "purgeDeadLetters",
@@ -207,23 +207,18 @@ export const deadLetterRoutes = [
     query: z.object(ofTenant),
     body: PurgeRequest,
     bodyOptional: true,
-    answers: {
-      200: { description: "Number of deleted dead letters", schema: PurgeResponse },
-    },
+    answers: { 200: { description: "Number of deleted dead letters", schema: PurgeResponse } },
     problems: ["JOB_DEADLETTER_COUNT_CONFLICT"],
-    run: async ({ db, caller, query, body, call }) =>
-      ok(
-        await purgeDeadLetters(db, caller, {
-          ...readPurge(body, call.givenMembers().some((name) => !Object.hasOwn(PurgeRequest.shape, name))),
-          reach: jobReach(caller, query.tenantId),
-        }),
-      ),
+    async run({ db, caller, query, body, call }) {
+      const hasUnknown = call.givenMembers().some((name) => !Object.hasOwn(PurgeRequest.shape, name));
+      const reach = jobReach(caller, query.tenantId);
+      return ok(await purgeDeadLetters(db, caller, { ...readPurge(body, hasUnknown), reach }));
+    },
   }),
   endpoint("POST /api/v1/dead-letter-jobs/{id}/retry", {
     id: "retryDeadLetter",
     summary: "Enqueue the job of a dead letter again, with the same or other arguments",
-    access,
-    params: z.object({ id: uuid }),
+    ...ofOne,
     ...retrying,
     problems: ["JOB_DEADLETTER_NOT_FOUND", "JOB_DEADLETTER_ALREADY_RETRIED", ...RETRY_REFUSALS],
     async run({ platform, db, caller, params, body, call }) {

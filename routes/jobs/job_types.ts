@@ -65,7 +65,11 @@ const DeclaredJobTypeDto = DeclaredJobType.extend({
 }).meta({ id: "DeclaredJobTypeDto", description: "A job type whose handler runs outside of the service" });
 
 const access = inTenantOrService("manage:job-types");
-const params = z.object({ name: z.string().regex(JOB_TYPE_NAME, JOB_TYPE_NAME_EXPECTED) });
+/** Common members of the routes of one job type. */
+const ofOne = {
+  access,
+  params: z.object({ name: z.string().regex(JOB_TYPE_NAME, JOB_TYPE_NAME_EXPECTED) }),
+} as const;
 
 /** Job types that callers declare. */
 export const jobTypeRoutes = [
@@ -80,8 +84,7 @@ export const jobTypeRoutes = [
   endpoint("GET /api/v1/job-types/{name}", {
     id: "readDeclaredJobType",
     summary: "Read a declared job type",
-    access,
-    params,
+    ...ofOne,
     answers: { 200: { description: "The job type", schema: DeclaredJobTypeDto, etag: true } },
     problems: ["JOB_TYPE_NOT_FOUND"],
     run: async ({ db, caller, params }) => versionedAnswer(await readJobType(db, caller, params.name)),
@@ -90,8 +93,7 @@ export const jobTypeRoutes = [
     id: "putJobType",
     summary: "Declare or change a job type whose handler runs outside of the service",
     details: "Without a tenant context the type is for all tenants.",
-    access,
-    params,
+    ...ofOne,
     body: PutJobTypeRequest,
     bodyOptional: true,
     creates: "a secret",
@@ -105,13 +107,8 @@ export const jobTypeRoutes = [
     },
     problems: ["JOB_TYPE_NAME_CONFLICT", "PRECONDITION_FAILED"],
     async run({ platform, caller, params: { name }, body, call }) {
-      const { value, version, isNew, secret } = await putJobType(
-        platform,
-        caller,
-        name,
-        definedMembers(body),
-        call.ifMatch,
-      );
+      const put = await putJobType(platform, caller, name, definedMembers(body), call.ifMatch);
+      const { value, version, isNew, secret } = put;
       const shown = secret === null ? value : { ...value, secret };
       if (!isNew) return okVersioned(shown, version);
       return createdVersioned(shown, `/api/v1/job-types/${name}`, version);
@@ -120,8 +117,7 @@ export const jobTypeRoutes = [
   endpoint("DELETE /api/v1/job-types/{name}", {
     id: "deleteJobType",
     summary: "Delete a declared job type that has no unfinished jobs",
-    access,
-    params,
+    ...ofOne,
     answers: { 204: { description: "Deleted" } },
     problems: ["JOB_TYPE_NOT_FOUND", "JOB_TYPE_IN_USE_CONFLICT", "PRECONDITION_FAILED"],
     run: ({ db, caller, params, call }) =>
@@ -130,8 +126,7 @@ export const jobTypeRoutes = [
   endpoint("POST /api/v1/job-types/{name}/rotate-secret", {
     id: "rotateJobTypeSecret",
     summary: "Rotate the secret that signs pushes; the old secret also signs for one day",
-    access,
-    params,
+    ...ofOne,
     creates: "a secret",
     answers: {
       200: {

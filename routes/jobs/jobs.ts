@@ -15,14 +15,13 @@ import {
   listLogLines,
   readJobDetail,
 } from "../../domain/jobs/lists/job_detail.ts";
-import { cancelJob, retryJobNow } from "../../domain/jobs/control/job_control.ts";
+import { cancelJob, requestCancel, retryJobNow } from "../../domain/jobs/control/job_control.ts";
 import { JOB_ORDERS, listJobs } from "../../domain/jobs/lists/job_list.ts";
 import { JobSummary, readJob } from "../../domain/jobs/job_row.ts";
 import { jobReach } from "../../domain/jobs/reach.ts";
-import { requestCancel } from "../../domain/jobs/control/request_cancel.ts";
 import { retryJob } from "../../domain/jobs/control/dead_letters.ts";
 import { accepted, created, ok } from "../shared/answer.ts";
-import { bulkRequest, bulkResponseOf, readItems } from "../shared/bulk.ts";
+import { bulkRequest, bulkResponseOf } from "../shared/bulk.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { enumName, uuid } from "../../domain/shared/shapes.ts";
 import { pagedResultOf, pageQuery, queryBoolean, queryInteger } from "../shared/validation.ts";
@@ -30,12 +29,13 @@ import { givenArgs, RETRY_REFUSALS, retrying } from "./dead_letter_jobs.ts";
 import { batchRoutes } from "./batches.ts";
 import { BY_ARGUMENTS, filtersOf, searchedFromHeader } from "./filters.ts";
 import { jobStatisticsRoutes } from "./job_statistics.ts";
-import { furtherJobFilters, jobFilters, requireKnownArgs, status } from "./shapes.ts";
+import { furtherJobFilters, jobFilters, readJobs, requireKnownArgs, status } from "./shapes.ts";
 
 const endpoint = endpointsIn("Jobs");
 
 const access = inTenantOrService();
-const byId = z.object({ id: uuid });
+/** Common members of the routes of one job. */
+const ofOne = { access, params: z.object({ id: uuid }) } as const;
 /** Header of an answer with a job that existed already. */
 export const DUPLICATE = { "steward-duplicate": "true" };
 const theJob = { 200: { description: "The job", schema: JobSummary } };
@@ -79,8 +79,7 @@ export const jobRoutes = [
   endpoint("GET /api/v1/jobs/{id}/continuations", {
     id: "listJobContinuations",
     summary: "List the first hundred continuations of a job, oldest first",
-    access,
-    params: byId,
+    ...ofOne,
     answers: { 200: { description: "The continuations", schema: z.array(JobSummary) } },
     problems: ["JOB_NOT_FOUND"],
     run: async ({ db, caller, params }) => ok(await listContinuations(db, jobReach(caller), params.id)),
@@ -89,8 +88,7 @@ export const jobRoutes = [
     id: "readJob",
     service: "point read",
     summary: "Read a job",
-    access,
-    params: byId,
+    ...ofOne,
     answers: { 200: { description: "The job", schema: JobDetail } },
     problems: ["JOB_NOT_FOUND"],
     run: async ({ db, caller, params }) => ok(await readJobDetail(db, caller, jobReach(caller), params.id)),
@@ -98,8 +96,7 @@ export const jobRoutes = [
   endpoint("GET /api/v1/jobs/{id}/executions", {
     id: "listJobExecutions",
     summary: "List a job's attempts, newest first",
-    access,
-    params: byId,
+    ...ofOne,
     query: z.object(pageQuery()),
     answers: { 200: { description: "A page of attempts", schema: pagedResultOf(JobExecution) } },
     problems: ["JOB_NOT_FOUND"],
@@ -151,12 +148,7 @@ export const jobRoutes = [
     problems: ["JOB_TYPE_UNKNOWN", "MISSING_PERMISSION"],
     async run({ platform, caller, call }) {
       const { items, continueOnError } = await call.readJson(BulkEnqueueRequest, { anyText: true }); // each item is checked alone
-      const jobs = readItems(
-        call,
-        RequestedJob,
-        items,
-        (item, at) => requireKnownArgs(platform, call, item, at),
-      );
+      const jobs = readJobs(platform, call, items);
       const outcome = await enqueueRequestedJobs(platform, caller, jobs, continueOnError);
       return ok(outcome, outcome.duplicates.length > 0 ? DUPLICATE : {});
     },
@@ -164,8 +156,7 @@ export const jobRoutes = [
   endpoint("POST /api/v1/jobs/{id}/cancel", {
     id: "cancelJob",
     summary: "Cancel a job that has not started or waits for a retry",
-    access,
-    params: byId,
+    ...ofOne,
     answers: theJob,
     problems: ["JOB_NOT_FOUND", "JOB_ALREADY_CANCELLED", "JOB_CANNOT_CANCEL"],
     run: async ({ platform, caller, params }) => ok(await cancelJob(platform, caller, params.id)),
@@ -174,8 +165,7 @@ export const jobRoutes = [
     id: "retryJob",
     summary: "Enqueue an ended job again as a new job, with the same or other arguments",
     details: "A dead-lettered job is retried like its dead letter, once.",
-    access,
-    params: byId,
+    ...ofOne,
     ...retrying,
     problems: ["JOB_NOT_FOUND", "JOB_CANNOT_RETRY", "JOB_DEADLETTER_ALREADY_RETRIED", ...RETRY_REFUSALS],
     async run({ platform, db, caller, params, body, call }) {
@@ -192,8 +182,7 @@ export const jobRoutes = [
     summary: "Ask the worker of a running job to stop it",
     details:
       "The handler's signal aborts, and a remote worker hears it by heartbeat. A job that succeeds nevertheless is Succeeded; any other end of the attempt cancels it.",
-    access,
-    params: byId,
+    ...ofOne,
     answers: { 202: { description: "The job, with `cancelRequestedAt`", schema: JobSummary } },
     problems: ["JOB_NOT_FOUND", "JOB_ALREADY_CANCELLED", "JOB_CANNOT_CANCEL"],
     run: async ({ db, caller, params }) =>
@@ -202,8 +191,7 @@ export const jobRoutes = [
   endpoint("POST /api/v1/jobs/{id}/retry-now", {
     id: "retryJobNow",
     summary: "Retry a failed or postponed job now, without waiting for its delay",
-    access,
-    params: byId,
+    ...ofOne,
     answers: theJob,
     problems: ["JOB_NOT_FOUND", "JOB_CANNOT_RETRY"],
     run: async ({ platform, caller, params }) => ok(await retryJobNow(platform, caller, params.id)),

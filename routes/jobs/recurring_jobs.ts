@@ -6,11 +6,10 @@ import {
   deleteRecurringJob,
   listRecurringJobs,
   listRuns,
-  pauseRecurringJob,
   readNextRuns,
   readRecurringJob,
   RecurringJob,
-  resumeRecurringJob,
+  setRecurringPause,
   triggerRecurringJob,
   updateRecurringJob,
 } from "../../domain/jobs/recurring/recurring.ts";
@@ -19,7 +18,7 @@ import { unique, uniqueFor, uniqueKey } from "../../domain/jobs/unique_jobs.ts";
 import { orNull, orReset, orUndefined, requiredText, withDefault } from "../../domain/shared/shapes.ts";
 import { definedMembers } from "../../domain/shared/defined_members.ts";
 import { JobSummary, queueName } from "../../domain/jobs/job_row.ts";
-import { created, noContentAfter, ok, okVersioned } from "../shared/answer.ts";
+import { created, noContentAfter, ok, versionedAnswer } from "../shared/answer.ts";
 import { endpointsIn } from "../shared/endpoint.ts";
 import { pagedResultOf, pageQuery, queryInteger } from "../shared/validation.ts";
 import { DUPLICATE } from "./jobs.ts";
@@ -74,8 +73,8 @@ const theVersionedJob = {
   200: { etag: true as const, description: "The recurring job", schema: RecurringJob },
 };
 const theRecurringJob = { 200: { description: "The recurring job", schema: RecurringJob } };
-/** Common members of pause, resume and trigger. */
-const control = { access, params: byId, query: z.object(ofItsTenant) } as const;
+/** Common members of the routes of one recurring job. */
+const ofOne = { access, params: byId, query: z.object(ofItsTenant) } as const;
 
 /** Recurring jobs: a cron expression in a time zone and the job it enqueues. */
 export const recurringJobRoutes = [
@@ -89,18 +88,14 @@ export const recurringJobRoutes = [
       ok(await listRecurringJobs(db, jobReach(caller, query.tenantId), query)),
   }),
   endpoint("GET /api/v1/recurring-jobs/{id}", {
+    ...ofOne,
     id: "readRecurringJob",
     service: "point read",
     summary: "Read a recurring job",
-    access,
-    params: byId,
-    query: z.object(ofItsTenant),
     answers: theVersionedJob,
     problems: ["JOB_RECURRING_NOT_FOUND"],
-    async run({ db, caller, params, query }) {
-      const { job, version } = await readRecurringJob(db, caller, { ...params, ...query });
-      return okVersioned(job, version);
-    },
+    run: async ({ db, caller, params, query }) =>
+      versionedAnswer(await readRecurringJob(db, caller, { ...params, ...query })),
   }),
   endpoint("GET /api/v1/recurring-jobs/{id}/next-runs", {
     id: "listRecurringJobNextRuns",
@@ -139,11 +134,9 @@ export const recurringJobRoutes = [
     },
   }),
   endpoint("PUT /api/v1/recurring-jobs/{id}", {
+    ...ofOne,
     id: "updateRecurringJob",
     summary: "Change a recurring job's schedule, queue or arguments",
-    access,
-    params: byId,
-    query: z.object(ofItsTenant),
     body: UpdateRecurringJobRequest,
     answers: theVersionedJob,
     problems: ["JOB_RECURRING_NOT_FOUND", "PRECONDITION_FAILED", "MISSING_PERMISSION"],
@@ -151,50 +144,42 @@ export const recurringJobRoutes = [
       const name = { ...params, ...query };
       const { serializedArgs } = body;
       if (serializedArgs !== undefined) {
-        const { job: { jobTypeName } } = await readRecurringJob(db, caller, name);
+        const { value: { jobTypeName } } = await readRecurringJob(db, caller, name);
         requireKnownArgs(platform, call, { jobTypeName, serializedArgs });
       }
-      const { job, version } = await updateRecurringJob(
-        platform,
-        caller,
-        name,
-        definedMembers(body),
-        call.ifMatch,
-      );
-      return okVersioned(job, version);
+      const change = definedMembers(body);
+      return versionedAnswer(await updateRecurringJob(platform, caller, name, change, call.ifMatch));
     },
   }),
   endpoint("DELETE /api/v1/recurring-jobs/{id}", {
+    ...ofOne,
     id: "deleteRecurringJob",
     summary: "Delete a recurring job; its jobs stay",
-    access,
-    params: byId,
-    query: z.object(ofItsTenant),
     answers: { 204: { description: "Deleted" } },
     problems: ["JOB_RECURRING_NOT_FOUND", "PRECONDITION_FAILED"],
     run: ({ db, caller, params, query, call }) =>
       noContentAfter(deleteRecurringJob(db, caller, { ...params, ...query }, call.ifMatch)),
   }),
   endpoint("POST /api/v1/recurring-jobs/{id}/pause", {
-    ...control,
+    ...ofOne,
     id: "pauseRecurringJob",
     summary: "Pause a recurring job",
     answers: theRecurringJob,
     problems: ["JOB_RECURRING_NOT_FOUND", "JOB_RECURRING_ALREADY_PAUSED"],
-    run: async ({ db, caller, params, query }) =>
-      ok(await pauseRecurringJob(db, caller, { ...params, ...query })),
+    run: async ({ platform, caller, params, query }) =>
+      ok(await setRecurringPause(platform, caller, { ...params, ...query }, true)),
   }),
   endpoint("POST /api/v1/recurring-jobs/{id}/resume", {
-    ...control,
+    ...ofOne,
     id: "resumeRecurringJob",
     summary: "Resume a paused recurring job",
     answers: theRecurringJob,
     problems: ["JOB_RECURRING_NOT_FOUND", "JOB_RECURRING_NOT_PAUSED"],
     run: async ({ platform, caller, params, query }) =>
-      ok(await resumeRecurringJob(platform, caller, { ...params, ...query })),
+      ok(await setRecurringPause(platform, caller, { ...params, ...query }, false)),
   }),
   endpoint("POST /api/v1/recurring-jobs/{id}/trigger", {
-    ...control,
+    ...ofOne,
     id: "triggerRecurringJob",
     summary: "Run a recurring job at once, outside its schedule",
     creates: "atomically",

@@ -1,7 +1,9 @@
 import { z } from "zod";
+import { RequestedJob } from "../../domain/jobs/control/enqueue_requested.ts";
 import { JOB_STATUSES, JOB_TYPES, PRIORITIES } from "../../domain/jobs/job_row.ts";
 import type { ServicePlatform } from "../../domain/platform.ts";
 import { enumName, uuid } from "../../domain/shared/shapes.ts";
+import { readItems } from "../shared/bulk.ts";
 import type { Call } from "../shared/call.ts";
 import { queryBoolean, queryInstant } from "../shared/validation.ts";
 
@@ -54,3 +56,11 @@ export function requireKnownArgs(
   const type = p.jobTypes.get(jobTypeName);
   if (type?.exposed) call.requireKnownMembers(type.args, serializedArgs, "serializedArgs", at);
 }
+
+/** Reads each of the requested jobs in a member of a body: the job, or its problem. */
+export const readJobs = (
+  p: Pick<ServicePlatform, "jobTypes">,
+  call: Call,
+  items: unknown[],
+  member?: string,
+) => readItems(call, RequestedJob, items, (item, at) => requireKnownArgs(p, call, item, at), member);

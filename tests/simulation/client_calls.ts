@@ -6,12 +6,11 @@ import {
   enqueueRequestedJobs,
   type RequestedJob,
 } from "../../domain/jobs/control/enqueue_requested.ts";
-import { cancelJob, retryJobNow } from "../../domain/jobs/control/job_control.ts";
-import type { RemoteWorkPlatform } from "../../domain/jobs/remote/platform.ts";
+import { cancelJob, requestCancel, retryJobNow } from "../../domain/jobs/control/job_control.ts";
+import type { RemoteWorkPlatform } from "../../domain/jobs/remote/work_polls.ts";
 import { pauseWork, resumeWork } from "../../domain/jobs/limits/pauses.ts";
 import { type JobActor, operator } from "../../domain/jobs/reach.ts";
-import { createRecurringJob, pauseRecurringJob } from "../../domain/jobs/recurring/recurring.ts";
-import { requestCancel } from "../../domain/jobs/control/request_cancel.ts";
+import { createRecurringJob, setRecurringPause } from "../../domain/jobs/recurring/recurring.ts";
 import { Problem } from "../../domain/problems/problem.ts";
 import { ENDED } from "./change_rules.ts";
 import { TENANTS } from "./database.ts";
@@ -251,7 +250,7 @@ export async function endWaits(w: CallWorld): Promise<void> {
     await resumeWork(w.platform, actorIn(tenantId), { kind, name });
   }
   for (const jobId of w.recurringIds) {
-    await allowed(pauseRecurringJob(sql, actorIn(TENANTS[0]), { id: jobId }));
+    await allowed(setRecurringPause(w.platform, actorIn(TENANTS[0]), { id: jobId }, true));
   }
   for (const [id, { status }] of w.model.batches) if (status === "Open") await allowed(closeBatch(w, id, []));
 }

@@ -2,7 +2,7 @@
 import { claimWork, type WorkItem } from "../../domain/jobs/remote/claim_work.ts";
 import { renewWork } from "../../domain/jobs/remote/heartbeat.ts";
 import { settleWork, type WorkOutcome } from "../../domain/jobs/remote/settle_work.ts";
-import type { RemoteWorkPlatform } from "../../domain/jobs/remote/platform.ts";
+import type { RemoteWorkPlatform } from "../../domain/jobs/remote/work_polls.ts";
 import { operator } from "../../domain/jobs/reach.ts";
 import type { Caller } from "../../domain/rights/caller.ts";
 import { newId } from "../../domain/shared/ids.ts";

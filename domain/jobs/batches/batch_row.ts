@@ -60,14 +60,11 @@ export type JobBatch = z.output<typeof JobBatch>;
 
 function jobBatch(row: BatchRow): JobBatch {
   const { counts, onAllSucceeded, onAnyFailed, onAllSucceededJobId, onAnyFailedJobId, ...batch } = row;
-  const n = (status: JobStatus) => counts?.[status] ?? 0;
+  const byStatus = Object.fromEntries(JOB_STATUSES.map((status) => [status, counts?.[status] ?? 0]));
   return {
     ...batch,
-    totalJobs: JOB_STATUSES.reduce((sum, status) => sum + n(status), 0),
-    counts: Object.fromEntries(JOB_STATUSES.map((status) => [status, n(status)])) as Record<
-      JobStatus,
-      number
-    >,
+    totalJobs: Object.values(byStatus).reduce((sum, n) => sum + n, 0),
+    counts: byStatus as Record<JobStatus, number>,
     onAllSucceeded: continuationOf(onAllSucceeded, onAllSucceededJobId),
     onAnyFailed: continuationOf(onAnyFailed, onAnyFailedJobId),
   };
@@ -105,10 +102,14 @@ export async function readBatch(q: Sql, reach: JobReach, id: string): Promise<Jo
   return jobBatch(row);
 }
 
-/** Reads the status of a batch and locks its row until the transaction ends. @throws JOB_BATCH_NOT_FOUND */
-export async function lockBatch(q: Sql, reach: JobReach, id: string): Promise<{ status: BatchStatus }> {
-  const [row] = await q<{ status: BatchStatus }[]>`
-    select status from job_batches where id = ${id} and ${within(q, reach)} for no key update`;
+/** Locks the row of a batch until the transaction ends. @throws JOB_BATCH_NOT_FOUND */
+export async function lockBatch(
+  q: Sql,
+  reach: JobReach,
+  id: string,
+): Promise<Pick<BatchRow, "status" | "onAnyFailed">> {
+  const [row] = await q<Pick<BatchRow, "status" | "onAnyFailed">[]>`
+    select status, on_any_failed from job_batches where id = ${id} and ${within(q, reach)} for no key update`;
   if (!row) throw noSuchBatch(id);
   return row;
 }

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from "node:timers/promises";
 import { z } from "zod";
 import { type AnyJobType, defineJob } from "../job_type.ts";
 
@@ -21,7 +22,8 @@ const sleep = defineJob({
     const started = performance.now();
     const passed = () => performance.now() - started;
     while (passed() < milliseconds) {
-      await pause(Math.max(0, Math.min(250, milliseconds - passed())), signal);
+      await pause(Math.max(0, Math.min(250, milliseconds - passed())), undefined, { signal })
+        .catch(() => signal.throwIfAborted()); // with the reason
       if (milliseconds > 250) progress(Math.min(100, passed() / milliseconds * 100));
     }
     return { slept: milliseconds };
@@ -38,18 +40,3 @@ const fail = defineJob({
 
 /** Job types for tests and trials. They exist in development only: any caller may fill the places of an instance with them. */
 export const sampleJobTypes: AnyJobType[] = [echo, sleep, fail];
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) return reject(signal.reason);
-    const end = () => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener("abort", end);
-      resolve();
-    }, ms);
-    signal.addEventListener("abort", end, { once: true });
-  });
-}

@@ -48,7 +48,7 @@ export async function createBatch(
       insert into job_batches (id, tenant_id, name, status, on_all_succeeded, on_any_failed, created_by)
       values (${id}, ${caller.tenantId}, ${name}, ${open ? "Open" : "Running"},
         ${stored(onAllSucceeded)}::text::jsonb, ${stored(onAnyFailed)}::text::jsonb, ${caller.userId})`;
-    await insertInBatch({ ...p, sql: tx }, tx, caller, id, jobs);
+    await insertInBatch(p, tx, caller, id, jobs);
     await auditBatch(tx, caller, "create", id, { name, jobs: jobs.length });
     return await readBatch(tx, { everything: true }, id);
   });
@@ -72,15 +72,12 @@ export async function addToBatch(
     if (status !== "Open") {
       throw problem("JOB_BATCH_CLOSED_CONFLICT", `Batch ${id} is ${status}; only an Open batch takes jobs.`);
     }
-    if (jobs.length > 0) await insertInBatch({ ...p, sql: tx }, tx, caller, id, jobs);
+    if (jobs.length > 0) await insertInBatch(p, tx, caller, id, jobs);
     if (o.close) {
       await tx`update job_batches set status = 'Running' where id = ${id} and status = 'Open'`;
       // Its last job may have ended before. A separate transaction, so that it sees all ends.
-      afterCommit(
-        tx,
-        () =>
-          transact(mainPool(tx), async (later) => wakeForChanged(p, later, await endBatches(later, [id]))),
-      );
+      const end = async (later: Tx) => wakeForChanged(p, later, await endBatches(later, [id]));
+      afterCommit(tx, () => transact(mainPool(tx), end));
     }
     await auditBatch(tx, caller, "addJobs", id, { jobs: jobs.length, close: o.close });
     return await readBatch(tx, { everything: true }, id);
@@ -94,7 +91,7 @@ async function insertInBatch(
   batchId: string,
   jobs: IdentifiedJob[],
 ): Promise<void> {
-  const enqueued = await enqueueAll(p, caller, jobs.map((job) => ({ ...job, batchId })));
+  const enqueued = await enqueueAll({ ...p, sql: tx }, caller, jobs.map((job) => ({ ...job, batchId })));
   if (enqueued.every(({ job }) => job.status !== "Cancelled")) return;
   wakeForChanged(p, tx, await endBatches(tx, [batchId])); // the parent of a job is lost
 }
@@ -123,9 +120,8 @@ async function checkContinuation(
   if (job instanceof Problem) {
     const { errors } = job.extras;
     if (!errors || Array.isArray(errors)) throw job;
-    throw invalid(
-      Object.fromEntries(Object.entries(errors).map(([field, list]) => [`${member}.${field}`, list])),
-    );
+    const named = Object.entries(errors).map(([field, list]) => [`${member}.${field}`, list]);
+    throw invalid(Object.fromEntries(named));
   }
   if (!job) throw new Error("checking one job returned none");
   if (job.parentJobId || job.parentJobIds) {
@@ -145,13 +141,8 @@ const stored = (continuation: BatchContinuation | null): string | null =>
   continuation && JSON.stringify(continuation);
 
 /** Writes the audit row of a change to a batch. */
-const auditBatch = (
-  tx: Tx,
-  caller: JobActor,
-  verb: string,
-  id: string,
-  after: object,
-): Promise<void> => recordAudit(tx, auditActor(caller), `jobBatch.${verb}`, id, { after: { ...after } });
+const auditBatch = (tx: Tx, caller: JobActor, verb: string, id: string, after: Record<string, unknown>) =>
+  recordAudit(tx, auditActor(caller), `jobBatch.${verb}`, id, { after });
 
 /**
  * Cancels the jobs of a batch that have not started or wait for a retry, with all their continuations. A batch without an
@@ -167,7 +158,7 @@ export async function cancelBatch(
     // Jobs are locked before the batch, as when a job ends. The update below finds the jobs that were added in between.
     await tx`select id from jobs where batch_id = ${id} and ${within(tx, jobReach(caller))}
       and status = any(${CANCELLABLE}::text[]::job_status[]) order by id for no key update`;
-    const { status } = await lockBatch(tx, jobReach(caller), id);
+    const { status, onAnyFailed } = await lockBatch(tx, jobReach(caller), id);
     if (status === "Cancelled") {
       throw problem("JOB_BATCH_ALREADY_CANCELLED", `Batch ${id} was cancelled by an earlier request.`);
     }
@@ -182,13 +173,10 @@ export async function cancelBatch(
       throw problem("JOB_BATCH_CANNOT_CANCEL", `Batch ${id} is ${status}, and none of its jobs waits.`);
     }
     if (!isFinal) {
-      const [row] = await tx<{ onAnyFailed: BatchContinuation | null }[]>`
-        select on_any_failed from job_batches where id = ${id}`;
-      const end = { id, status: "Cancelled" as const, continuation: row?.onAnyFailed ?? null };
+      const end = { id, status: "Cancelled" as const, continuation: onAnyFailed };
       wakeForChanged(p, tx, await writeBatchEnds(tx, [end]));
     }
-    const parents = cancelled.filter((job) => job.hasChildren);
-    wakeForChanged(p, tx, await followEndedJobs(tx, parents));
+    wakeForChanged(p, tx, await followEndedJobs(tx, cancelled.filter((job) => job.hasChildren)));
     await auditBatch(tx, caller, "cancel", id, { cancelledJobs: cancelled.length, formerStatus: status });
     return await readBatch(tx, { everything: true }, id);
   });

@@ -7,7 +7,7 @@ import { countRows, pageOf } from "../../shared/lists.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
 import { instant, orNull, time } from "../../shared/shapes.ts";
 import { requireVersion } from "../../shared/version.ts";
-import { deadLetterVersion, readDeadLetter } from "../lists/dead_letter_list.ts";
+import { chosen, deadLetterVersion, readDeadLetter } from "../lists/dead_letter_list.ts";
 import type { JobPlatform } from "../platform.ts";
 import { auditActor, countScope, type JobActor, type JobReach, jobReach, within } from "../reach.ts";
 import { reenqueueLocked } from "./dead_letters.ts";
@@ -90,7 +90,7 @@ export async function retryDeadLetters(
   o: { filter: DeadLetterFilter; reach: JobReach; dryRun: boolean },
 ): Promise<{ matched: number; retried: number; dryRun: boolean; jobIds: string[] }> {
   if (o.dryRun) {
-    const matched = await countRows(p.sql, p.sql`dead_letter_jobs where ${matches(p.sql, o)}`);
+    const matched = await countRows(p.sql, p.sql`dead_letter_jobs where ${open(p.sql, o)}`);
     return { matched, retried: 0, dryRun: true, jobIds: [] };
   }
   // A retried job may fail at once and leave a new matching dead letter. This call must not retry it again and again.
@@ -102,17 +102,12 @@ export async function retryDeadLetters(
     const { entries, retriedJobIds } = await transact(p.sql, async (tx) => {
       // Rows locked by another call are skipped: that call retries them.
       const entries = await tx<{ id: string }[]>`
-        select id from dead_letter_jobs where ${matches(tx, o)} and id > ${after} and id <= ${newest.id}
+        select id from dead_letter_jobs where ${open(tx, o)} and id > ${after} and id <= ${newest.id}
         order by id limit ${AT_ONCE} for update skip locked`;
       const { retriedJobIds } = await reenqueueLocked(p, tx, caller, entries.map(({ id }) => id));
       if (retriedJobIds.length > 0) {
-        await recordAudit(
-          tx,
-          auditActor(caller),
-          "deadLetter.retryMany",
-          o.reach.everything ? "everything" : o.reach.tenantId,
-          { after: { ...o.filter, retried: retriedJobIds.length } },
-        );
+        const after = { ...o.filter, retried: retriedJobIds.length };
+        await recordAudit(tx, auditActor(caller), "deadLetter.retryMany", targetOf(o.reach), { after });
       }
       return { entries, retriedJobIds };
     });
@@ -123,16 +118,12 @@ export async function retryDeadLetters(
   return { matched, retried, dryRun: false, jobIds };
 }
 
-/** The filter as an SQL condition on `dead_letter_jobs`. */
-function matches(q: Sql, { filter, reach }: { filter: DeadLetterFilter; reach: JobReach }) {
-  const { jobTypeName, errorPattern, errorContains, failedFrom, failedTo } = filter;
-  return q`${within(q, reach)} and retried_at is null
-    ${jobTypeName === null ? q`` : q`and job_type_name = ${jobTypeName}`}
-    ${errorPattern === null ? q`` : q`and error_pattern = ${errorPattern}`}
-    ${errorContains === null ? q`` : q`and position(lower(${errorContains}) in lower(error_message)) > 0`}
-    ${failedFrom === null ? q`` : q`and failed_at >= ${failedFrom}`}
-    ${failedTo === null ? q`` : q`and failed_at <= ${failedTo}`}`;
-}
+/** The matching dead letters that were not retried, as an SQL condition. */
+const open = (q: Sql, { filter, reach }: { filter: DeadLetterFilter; reach: JobReach }) =>
+  chosen(q, reach, { ...filter, isRetried: false });
+
+/** The target of an audit row about many dead letters. */
+const targetOf = (reach: JobReach): string => reach.everything ? "everything" : reach.tenantId;
 
 /** Nothing is older; more days lead to times that the database does not have. */
 const MAX_DAYS = 36_500;
@@ -162,22 +153,18 @@ export async function purgeDeadLetters(
   const { reach, retentionDays, filter, expectedCount, dryRun } = o;
   const daysBack = Math.min(retentionDays ?? 0, MAX_DAYS);
   return await transact(sql, async (tx) => {
-    const chosen = tx`${filter ? matches(tx, { filter, reach }) : within(tx, reach)}
+    const purged = tx`${filter ? open(tx, { filter, reach }) : within(tx, reach)}
       ${retentionDays === null ? tx`` : tx`and failed_at < now() - make_interval(days => ${daysBack})`}`;
     if (dryRun || expectedCount !== null) {
-      const matched = await countRows(tx, tx`dead_letter_jobs where ${chosen}`);
+      const matched = await countRows(tx, tx`dead_letter_jobs where ${purged}`);
       requireCount(matched, expectedCount);
       if (dryRun) return { purged: 0, matched };
     }
-    const { count } = await tx`delete from dead_letter_jobs where ${chosen}`;
+    const { count } = await tx`delete from dead_letter_jobs where ${purged}`;
     requireCount(count, expectedCount); // others may have failed, or were retried, since they were counted
-    await recordAudit(
-      tx,
-      auditActor(caller),
-      "deadLetter.purge",
-      reach.everything ? "everything" : reach.tenantId,
-      { after: { retentionDays, ...filter, purged: count } },
-    );
+    await recordAudit(tx, auditActor(caller), "deadLetter.purge", targetOf(reach), {
+      after: { retentionDays, ...filter, purged: count },
+    });
     return { purged: count };
   });
 }
@@ -200,11 +187,8 @@ export async function discardDeadLetter(
     const found = discarded ? { retriedAt: null, retriedJobId: null } : await readDeadLetter(tx, reach, id);
     requireVersion(ifMatch, deadLetterVersion(found));
     if (!discarded) {
-      const { retriedJobId } = found;
-      throw problem(
-        "JOB_DEADLETTER_ALREADY_RETRIED",
-        `Dead letter ${id} was not deleted: it was retried, as job ${retriedJobId}.`,
-      );
+      const detail = `Dead letter ${id} was not deleted: it was retried, as job ${found.retriedJobId}.`;
+      throw problem("JOB_DEADLETTER_ALREADY_RETRIED", detail);
     }
     await recordAudit(tx, auditActor(caller), "deadLetter.discard", id, { before: discarded });
   });

@@ -12,14 +12,13 @@ import {
   PRIORITIES,
   readJob,
 } from "../job_row.ts";
-import { isForCreator } from "../job_type.ts";
+import { type AnyJobType, isForCreator } from "../job_type.ts";
 import type { JobPlatform } from "../platform.ts";
 import { auditActor, type JobActor, jobReach, within } from "../reach.ts";
 import { type DeadLetter, noSuchDeadLetter } from "../lists/dead_letter_list.ts";
 import { findJobTypes, findTypesOf } from "../types/find_job_types.ts";
 import { releaseKeys } from "../unique_jobs.ts";
 import {
-  argsOfRetry,
   changedArgs,
   requireExposedType,
   requireFittingArgs,
@@ -48,24 +47,37 @@ export async function retryDeadLetter(
       where id = ${id} and ${within(tx, jobReach(caller))} for update`;
     if (!entry) throw noSuchDeadLetter(id);
     if (entry.retriedJobId !== null) {
-      throw problem(
-        "JOB_DEADLETTER_ALREADY_RETRIED",
-        `Dead letter ${id} was retried already, as job ${entry.retriedJobId}.`,
-      );
+      const detail = `Dead letter ${id} was retried already, as job ${entry.retriedJobId}.`;
+      throw problem("JOB_DEADLETTER_ALREADY_RETRIED", detail);
     }
-    const changed = await argsOfRetry({ ...p, sql: tx }, caller, entry, givenArgs);
+    const changed = givenArgs === null
+      ? null
+      : await argsOfRetry({ ...p, sql: tx }, caller, entry, givenArgs);
     const { retriedJobIds: [jobId], holders } = await reenqueueLocked(p, tx, caller, [id], changed);
     if (jobId === undefined) {
-      throw problem(
-        "JOB_DUPLICATE_CONFLICT",
-        `Dead letter ${id} was not retried: job ${holders[0]} holds the unique key of its job.`,
-      );
+      const reason = `job ${holders[0]} holds the unique key of its job`;
+      throw problem("JOB_DUPLICATE_CONFLICT", `Dead letter ${id} was not retried: ${reason}.`);
     }
     await recordAudit(tx, auditActor(caller), "deadLetter.retry", id, {
       after: { retriedJobId: jobId, hasChangedArgs: changed !== null },
     });
     return jobSummary(await readJob(tx, { everything: true }, jobId));
   });
+}
+
+/** The arguments of a job that runs again with other arguments; null if `given` changes nothing. */
+async function argsOfRetry(
+  p: RetryParts & { sql: Sql },
+  caller: JobActor,
+  { tenantId, jobTypeName, serializedArgs }: Pick<DeadLetter, "tenantId" | "jobTypeName" | "serializedArgs">,
+  given: string,
+): Promise<string | null> {
+  const types = await findJobTypes(p, tenantId, [jobTypeName]);
+  const type = requireExposedType(p.jobTypes, types, jobTypeName);
+  const args = changedArgs(type, given, serializedArgs);
+  if (args === serializedArgs) return null;
+  requireMayEnqueue(type, caller);
+  return args;
 }
 
 /**
@@ -82,11 +94,11 @@ export async function reenqueueLocked(
   changedArgs: string | null = null,
 ): Promise<{ retriedJobIds: string[]; holders: string[] }> {
   const entries = await tx<
-    (
-      & Pick<DeadLetter, "id" | "jobId" | "tenantId" | "jobTypeName" | "queue" | "serializedArgs">
-      & Pick<LockedJob, "argsTypeName" | "uniqueKey" | "uniqueSeconds" | "createdBy">
-      & { priority: number | null; maxRetries: number | null; limitKey: string | null }
-    )[]
+    (EndedWork & Pick<DeadLetter, "id" | "jobId" | "serializedArgs"> & {
+      createdBy: string | null;
+      maxRetries: number | null;
+      limitKey: string | null;
+    })[]
   >`
     select d.id, d.job_id, d.tenant_id, d.job_type_name, d.queue, d.serialized_args, j.args_type_name, j.priority, j.max_retries,
       j.limit_key, j.unique_key, j.unique_seconds, j.created_by
@@ -100,31 +112,46 @@ export async function reenqueueLocked(
     entries.map((entry, n) => {
       const type = typeOf(entry);
       return {
-        jobTypeName: entry.jobTypeName,
-        argsTypeName: entry.argsTypeName,
-        queue: entry.queue,
-        priority: PRIORITIES[entry.priority ?? -1] ?? "Normal",
-        maxRetries: entry.maxRetries ?? type?.maxRetries ?? 0,
-        id: newIds[n],
-        uniqueKey: entry.uniqueKey,
-        uniqueFor: entry.uniqueSeconds ?? "unfinished",
-        ...argsAndLimits(type, changedArgs ?? entry.serializedArgs),
+        ...runAgain(entry, type, changedArgs ?? entry.serializedArgs, caller),
         ...type ? {} : { limitKey: entry.limitKey },
-        tenantId: entry.tenantId,
+        id: newIds[n],
+        maxRetries: entry.maxRetries ?? type?.maxRetries ?? 0,
         createdBy: isForCreator(type) && changedArgs === null ? entry.createdBy : caller.userId,
-        traceId: caller.traceId,
       };
     }),
   );
-  const isRetried = (n: number) => jobIds[n] === newIds[n];
-  const retried = entries.filter((_, n) => isRetried(n)).map((entry) => entry.id);
-  const retriedJobIds = jobIds.filter((_, n) => isRetried(n));
+  const isRetried = (_: unknown, n: number) => jobIds[n] === newIds[n];
+  const retried = entries.filter(isRetried).map((entry) => entry.id);
+  const retriedJobIds = jobIds.filter(isRetried);
   await tx`
     update dead_letter_jobs d set retried_at = now(), retried_job_id = given.job_id
     from unnest(${retried}::uuid[], ${retriedJobIds}::uuid[]) as given (id, job_id)
     where d.id = given.id`;
-  return { retriedJobIds, holders: jobIds.filter((_, n) => !isRetried(n)) };
+  return { retriedJobIds, holders: jobIds.filter((id, n) => id !== newIds[n]) };
 }
+
+/** What a job has in common with the one that runs its work again. */
+type EndedWork =
+  & Pick<LockedJob, "jobTypeName" | "argsTypeName" | "queue" | "tenantId" | "uniqueKey" | "uniqueSeconds">
+  & { priority: number | null };
+
+const runAgain = (
+  job: EndedWork,
+  type: AnyJobType | undefined,
+  serializedArgs: string,
+  caller: JobActor,
+) => ({
+  jobTypeName: job.jobTypeName,
+  argsTypeName: job.argsTypeName,
+  queue: job.queue,
+  priority: PRIORITIES[job.priority ?? -1] ?? "Normal",
+  uniqueKey: job.uniqueKey,
+  uniqueFor: job.uniqueSeconds,
+  ...argsAndLimits(type, serializedArgs),
+  tenantId: job.tenantId,
+  createdBy: caller.userId,
+  traceId: caller.traceId,
+});
 
 /**
  * Enqueues an ended job again as a new job. A dead-lettered job is retried like its dead letter, once. Any other job runs
@@ -157,25 +184,14 @@ export async function retryJob(
     await releaseKeys(tx, [id]);
     const newJobId = newId();
     const [insertedId] = await insertJobs(p, tx, [{
+      ...runAgain(job, type, args, caller),
       id: newJobId,
-      jobTypeName: job.jobTypeName,
-      argsTypeName: job.argsTypeName,
-      queue: job.queue,
-      priority: PRIORITIES[job.priority] ?? "Normal",
       maxRetries: job.maxRetries,
-      uniqueKey: job.uniqueKey,
-      uniqueFor: job.uniqueSeconds,
-      ...argsAndLimits(type, args),
       declaredTypeId: type.remote?.id ?? null,
-      tenantId: job.tenantId,
-      createdBy: caller.userId,
-      traceId: caller.traceId,
     }]);
     if (insertedId !== newJobId) {
-      throw problem(
-        "JOB_DUPLICATE_CONFLICT",
-        `Job ${id} was not enqueued again: job ${insertedId} holds its unique key.`,
-      );
+      const reason = `job ${insertedId} holds its unique key`;
+      throw problem("JOB_DUPLICATE_CONFLICT", `Job ${id} was not enqueued again: ${reason}.`);
     }
     await recordAudit(tx, auditActor(caller), "job.retry", id, { after: { newJobId, hasChangedArgs } });
     return jobSummary(await readJob(tx, { everything: true }, newJobId));

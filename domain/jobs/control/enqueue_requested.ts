@@ -77,24 +77,21 @@ export async function enqueueRequestedJobs(
   continueOnError: boolean,
 ): Promise<BulkOutcome<JobSummary> & { duplicates: number[] }> {
   const checked = await checkRequestedJobs(p, caller, items);
-  const jobs: IdentifiedJob[] = [];
-  const indexes: number[] = [];
+  const valid: [index: number, job: IdentifiedJob][] = [];
   const failures: BulkFailure[] = [];
   for (const [index, job] of checked.entries()) {
-    if (!(job instanceof Problem)) {
-      jobs.push(job);
-      indexes.push(index);
-    } else if (continueOnError) failures.push(bulkFailure(index, job));
+    if (!(job instanceof Problem)) valid.push([index, job]);
+    else if (continueOnError) failures.push(bulkFailure(index, job));
     else throw wholeRequestProblem(index, job);
   }
-  const enqueued = jobs.length === 0 ? [] : await enqueueAll(p, caller, jobs);
+  const enqueued = valid.length === 0 ? [] : await enqueueAll(p, caller, valid.map(([, job]) => job));
   return {
     total: items.length,
     succeeded: enqueued.length,
     failed: failures.length,
     results: enqueued.map(({ job }) => job),
     failures,
-    duplicates: indexes.filter((_, n) => enqueued[n]?.isDuplicate),
+    duplicates: valid.flatMap(([index], n) => enqueued[n]?.isDuplicate ? [index] : []),
   };
 }
 
@@ -113,7 +110,7 @@ export async function checkRequestedJobs(
     try {
       if (item instanceof Problem) return item;
       const job = toNewJob(p.jobTypes, types, caller, item);
-      for (const id of parentsOf(job)) if (!parents.has(id)) throw noSuchParent(job, id);
+      requireParents(job, parents);
       return job;
     } catch (refusal) {
       if (refusal instanceof Problem) return refusal;
@@ -133,9 +130,7 @@ export async function enqueueAll(
     ? await p.jobWriter.write(p.sql, jobs)
     : await transact(p.sql, async (tx) => {
       const found = await lockParents(tx, parentIds, jobReach(caller));
-      for (const job of jobs) {
-        for (const id of parentsOf(job)) if (!found.has(id)) throw noSuchParent(job, id);
-      }
+      for (const job of jobs) requireParents(job, found);
       afterCommit(tx, () => wakeFor(p, jobs));
       return await (hasKeys(jobs) ? writeUniqueJobs : writeJobs)(tx, jobs, found);
     });
@@ -157,10 +152,12 @@ async function parentsInReach(
 const givenParents = ({ parentJobId, parentJobIds }: RequestedJob): string[] =>
   parentJobIds.length > 0 ? parentJobIds : parentsOf({ parentJobId });
 
-const noSuchParent = (job: NewJob, id: string) =>
-  invalid({
-    [job.parentJobIds ? "parentJobIds" : "parentJobId"]: [`no job ${id} is within the caller's reach`],
-  });
+/** @throws VALIDATION_ERROR for a parent that was not found */
+function requireParents(job: NewJob, found: { has(id: string): boolean }): void {
+  const missing = parentsOf(job).find((id) => !found.has(id));
+  const member = job.parentJobIds ? "parentJobIds" : "parentJobId";
+  if (missing) throw invalid({ [member]: [`no job ${missing} is within the caller's reach`] });
+}
 
 /** @param types result of `findJobTypes` */
 function toNewJob(
@@ -268,25 +265,4 @@ export function changedArgs(
   const kept = keepSecrets(mask, given, stored);
   if (type) requireFittingArgs(type, kept);
   return kept;
-}
-
-/**
- * The arguments of a job that runs again with other arguments; null if `given` changes nothing.
- * @param given JSON; null keeps the stored arguments
- * @throws JOB_TYPE_UNKNOWN, MISSING_PERMISSION, FORBIDDEN (a program, but only users may enqueue the type),
- * VALIDATION_ERROR, all only if `given` is not null
- */
-export async function argsOfRetry(
-  p: Pick<JobPlatform, "sql" | "jobTypes">,
-  caller: JobActor,
-  job: { tenantId: string | null; jobTypeName: string; serializedArgs: string },
-  given: string | null,
-): Promise<string | null> {
-  if (given === null) return null;
-  const types = await findJobTypes(p, job.tenantId, [job.jobTypeName]);
-  const type = requireExposedType(p.jobTypes, types, job.jobTypeName);
-  const args = changedArgs(type, given, job.serializedArgs);
-  if (args === job.serializedArgs) return null;
-  requireMayEnqueue(type, caller);
-  return args;
 }

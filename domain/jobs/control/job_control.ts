@@ -1,3 +1,4 @@
+import { announceChange } from "../../../infra/postgres/changes.ts";
 import { afterCommit, type Sql, type SqlPart, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import type { WakeUps } from "../../../infra/wakeups/wakeups.ts";
 import { recordAudit } from "../../audit/audit.ts";
@@ -32,10 +33,8 @@ export async function cancelJob(p: CancelParts, caller: JobActor, id: string): P
       throw problem("JOB_ALREADY_CANCELLED", `Job ${id} was cancelled at ${job.completedAt?.toISOString()}.`);
     }
     if (!CANCELLABLE.includes(job.status)) {
-      throw problem(
-        "JOB_CANNOT_CANCEL",
-        `Job ${id} is ${job.status}; only ${CANCELLABLE.join(", ")} jobs can be cancelled.`,
-      );
+      const expected = `only ${CANCELLABLE.join(", ")} jobs can be cancelled`;
+      throw problem("JOB_CANNOT_CANCEL", `Job ${id} is ${job.status}; ${expected}.`);
     }
     const row = await updateLocked(tx, id, tx`status = 'Cancelled', completed_at = statement_timestamp()`);
     await p.jobTypes.onCancelled?.(tx, row);
@@ -60,17 +59,14 @@ export async function retryJobNow(
   id: string,
 ): Promise<JobSummary> {
   return await transact(p.sql, async (tx) => {
-    const job = await lockJob(tx, jobReach(caller), id);
-    const { nextRetryAt } = jobSummary(job);
+    const { status, nextRetryAt } = await lockJob(tx, jobReach(caller), id);
     if (nextRetryAt === null) {
-      throw problem(
-        "JOB_CANNOT_RETRY",
-        `Job ${id} is ${job.status}; only a Failed or postponed job can be retried now.`,
-      );
+      const expected = "only a Failed or postponed job can be retried now";
+      throw problem("JOB_CANNOT_RETRY", `Job ${id} is ${status}; ${expected}.`);
     }
     const row = await updateLocked(tx, id, tx`status = 'Enqueued', due_at = now()`);
     await recordAudit(tx, auditActor(caller), "job.retryNow", id, {
-      before: { status: job.status, nextRetryAt },
+      before: { status, nextRetryAt },
       after: { status: row.status },
     });
     afterCommit(tx, () => p.wakeUps.at(new Date(0)));
@@ -78,8 +74,29 @@ export async function retryJobNow(
   });
 }
 
+/**
+ * Asks the worker of a running job to stop it. The handler's signal aborts, and a remote worker hears it by heartbeat.
+ * Whatever ends the attempt afterwards cancels the job, unless it succeeds. A repeated request changes nothing.
+ * @throws JOB_NOT_FOUND, JOB_ALREADY_CANCELLED, JOB_CANNOT_CANCEL (the job does not run)
+ */
+export async function requestCancel(sql: Sql, caller: JobActor, id: string): Promise<JobSummary> {
+  return await transact(sql, async (tx) => {
+    const job = await lockJob(tx, jobReach(caller), id);
+    if (job.status === "Cancelled") throw problem("JOB_ALREADY_CANCELLED", `Job ${id} is already cancelled.`);
+    if (job.status !== "Processing") {
+      const expected = "only a running job can be asked to stop; cancel ends a waiting one";
+      throw problem("JOB_CANNOT_CANCEL", `Job ${id} is ${job.status}; ${expected}.`);
+    }
+    if (job.cancelRequestedAt !== null) return jobSummary(job);
+    const row = await updateLocked(tx, id, tx`cancel_requested_at = statement_timestamp()`);
+    await recordAudit(tx, auditActor(caller), "job.requestCancel", id, { after: { attempt: job.attempts } });
+    announceChange(tx, { topic: "cancel requests" });
+    return jobSummary(row);
+  });
+}
+
 /** Changes a job whose row `tx` has locked. */
-export async function updateLocked(tx: Tx, id: string, change: SqlPart): Promise<JobRow> {
+async function updateLocked(tx: Tx, id: string, change: SqlPart): Promise<JobRow> {
   const [row] = await tx<JobRow[]>`
     update jobs set ${change} where id = ${id} returning ${tx.unsafe(JOB_COLUMNS)}`;
   if (!row) throw new Error(`the locked row of job ${id} is missing`);

@@ -102,7 +102,7 @@ export function runAttempt(
   if (!type) {
     unknownType(job, o.platform.sql).then(fail, fail);
   } else if (!args?.success) {
-    fail(new PermanentJobFailure(`the arguments do not fit ${type.name}: ${args?.reason}`));
+    fail(new PermanentJobFailure(`the arguments do not fit ${type.name}: ${args?.error?.message}`));
   } else {
     cancelTimeout = timeouts.start(type.timeoutMs, () => {
       const error = new Error(`the attempt took longer than the ${type.timeoutMs} ms ${type.name} may take`);
@@ -130,7 +130,7 @@ export function runAttempt(
       progress: (percent: number, note?: string) => reporter().progress(percent, note),
     };
     const attributes = { "steward.job.id": job.id, "steward.job.attempt": job.attempts };
-    const work = async () => printOutput(await type.run(args.value, context));
+    const work = async () => printOutput(await type.run(args.data, context));
     inTrace(job.traceId, `job ${type.name}`, attributes, work).then(
       (output) => finish(succeeded(job, output, times())),
       fail,
@@ -167,14 +167,13 @@ async function unknownType(job: ClaimedJob, q: Sql): Promise<Error> {
     : new PermanentJobFailure(reason);
 }
 
-type ArgsShape = { safeParse(value: unknown): { success: boolean; data?: unknown; error?: Error } };
+type Args = { success: boolean; data?: unknown; error?: Error };
 
-function readArgs(job: ClaimedJob, shape: ArgsShape): { success: boolean; value?: unknown; reason?: string } {
+function readArgs(job: ClaimedJob, shape: { safeParse(value: unknown): Args }): Args {
   try {
-    const { success, data, error } = shape.safeParse(JSON.parse(job.serializedArgs));
-    return { success, value: data, reason: error?.message };
+    return shape.safeParse(JSON.parse(job.serializedArgs));
   } catch (error) {
-    return { success: false, reason: (error as Error).message };
+    return { success: false, error: error as Error };
   }
 }
 

@@ -1,7 +1,7 @@
 import { lockNamed } from "../../../infra/postgres/advisory_locks.ts";
 import { isLockTimeout } from "../../../infra/postgres/failures.ts";
 import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
-import type { AnyJobType } from "../job_type.ts";
+import { type AnyJobType, limitKeyOf } from "../job_type.ts";
 import type { PausedType } from "../limits/known_pauses.ts";
 import { agesByPriority, type LaneFloors, sinceFloor } from "./lane_floors.ts";
 import { type ClaimPlan, lanesFor, limitPlan } from "./lanes.ts";
@@ -130,26 +130,23 @@ function interleave<T>(lists: T[][]): T[] {
   return Array.from({ length: longest }, (_, n) => lists.flatMap((list) => list.slice(n, n + 1))).flat();
 }
 
-/** Claims due jobs of one type. @param limit null if the type does not limit how many of them run at once */
+/** Claims due jobs of one type. @param type undefined: this instance does not know it */
 export async function claimOfType(
   q: Sql,
   workerId: string,
   plan: ClaimPlan,
-  limit: RunningLimit | null,
+  type: AnyJobType | undefined,
   floors: LaneFloors,
 ): Promise<Claim> {
-  if (!limit) return await claimFromLanes(q, workerId, plan, [], floors);
+  const { concurrency: maxRunning, isConcurrencySoft } = type ?? {};
+  if (maxRunning === undefined) return await claimFromLanes(q, workerId, plan, [], floors);
   const none = { jobs: [], exhausted: plan.lanes };
-  return await withinLimit(
-    q,
-    limit,
-    none,
-    (tx, room) => {
-      const { lanes, limit: capacity } = lanesFor(room, plan.lanes);
-      if (capacity <= 0) return Promise.resolve(none);
-      return claimFromLanes(tx, workerId, limitPlan({ ...plan, lanes }, capacity), [], floors);
-    },
-  );
+  const limit = { key: limitKeyOf(type) ?? "", maxRunning, isStrict: !isConcurrencySoft };
+  return await withinLimit(q, limit, none, async (tx, room) => {
+    const { lanes, limit: capacity } = lanesFor(room, plan.lanes);
+    if (capacity <= 0) return none;
+    return await claimFromLanes(tx, workerId, limitPlan({ ...plan, lanes }, capacity), [], floors);
+  });
 }
 
 /** A limit: at most `maxRunning` jobs with the limit key run at once in the whole service. */

@@ -3,7 +3,7 @@ import { type Claim, type ClaimedJob, claimFromLanes, claimOfType, parkPausedJob
 import { laneParts, REMOTE_MARK } from "../job_row.ts";
 import { LaneFloors } from "./lane_floors.ts";
 import { KnownPauses } from "../limits/known_pauses.ts";
-import { type AnyJobType, type JobTypes, limitKeyOf, type PlaceLimits } from "../job_type.ts";
+import type { AnyJobType, JobTypes, PlaceLimits } from "../job_type.ts";
 import type { Room } from "./places.ts";
 import { type ClaimPlan, findLanes, lanesFor, LaneTurns, limitPlan, nextSearchStart } from "./lanes.ts";
 import { findDueLanes } from "./due_lanes.ts";
@@ -27,7 +27,8 @@ export class Claimer {
   #remembered: string[] = [];
   /** True if they may be tried. They are tried once after each search, so that the other lanes get their turn. */
   #mayTryRemembered = false;
-  #leftJobs = false;
+  /** True if the last claim left due jobs, because the places that they may take are full. */
+  leftJobs = false;
 
   /**
    * @param queues queues to claim from; null: all.
@@ -59,7 +60,7 @@ export class Claimer {
 
   /** Claims due jobs that fit into `room`. An empty list means that no job is due that this worker may claim. */
   async claim(workerId: string, room: Room): Promise<{ jobs: ClaimedJob[]; mayHaveMore: boolean }> {
-    this.#leftJobs = false;
+    this.leftJobs = false;
     if (!this.#pauses.isKnown) this.searchAgain();
     await this.#pauses.ensure(workerId);
     if (performance.now() - this.#searchedAt > SEARCH_AGAIN_MS) {
@@ -74,11 +75,6 @@ export class Claimer {
       return { jobs, mayHaveMore: true };
     }
     return { jobs, mayHaveMore: this.#mayHaveMore() };
-  }
-
-  /** True if the last claim left due jobs, because the places that they may take are full. */
-  get leftJobs(): boolean {
-    return this.#leftJobs;
   }
 
   /** Claims from the remembered lanes if no others are known. The next claim then searches. */
@@ -98,7 +94,7 @@ export class Claimer {
       this.#remembered = plan.lanes.filter(this.#isUnlimited).slice(0, REMEMBERED_LANES);
       return jobs;
     }
-    this.#leftJobs ||= !this.#turns.isEmpty;
+    this.leftJobs ||= !this.#turns.isEmpty;
     this.#turns.replace([]);
     return [];
   }
@@ -131,15 +127,11 @@ export class Claimer {
     const room = this.roomFor(this.types.get(limitKey) ?? {}, (job) => job.jobTypeName === limitKey);
     const { lanes, limit } = lanesFor(room, plan.lanes);
     if (limit <= 0) {
-      this.#leftJobs = true;
+      this.leftJobs = true;
       return { jobs: [], exhausted: plan.lanes };
     }
     const limited = limitPlan({ ...plan, lanes }, limit);
-    const { concurrency: maxRunning, isConcurrencySoft } = this.types.get(limitKey) ?? {};
-    const running = maxRunning === undefined
-      ? null
-      : { key: limitKey, maxRunning, isStrict: !isConcurrencySoft };
-    return await claimOfType(this.sql, workerId, limited, running, this.#floors);
+    return await claimOfType(this.sql, workerId, limited, this.types.get(limitKey), this.#floors);
   }
 
   async #takeUnlimited(workerId: string, plan: ClaimPlan): Promise<Claim> {
@@ -192,10 +184,7 @@ class PushedLanes {
     const { lanes, limit } = lanesFor(this.#roomOf(row), ofType);
     if (limit <= 0) return { jobs: [], exhausted: ofType };
     const limited = limitPlan({ ...plan, lanes }, limit);
-    const running = type.concurrency === undefined
-      ? null
-      : { key: limitKeyOf(type) ?? "", maxRunning: type.concurrency, isStrict: true };
-    const { jobs, exhausted } = await claimOfType(this.sql, workerId, limited, running, this.floors);
+    const { jobs, exhausted } = await claimOfType(this.sql, workerId, limited, type, this.floors);
     return { jobs: jobs.map((job) => ({ ...job, type })), exhausted };
   }
 

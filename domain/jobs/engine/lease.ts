@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { AREA_NAMES, areaList, type AreasOn, hasAllAreas } from "../../../infra/areas.ts";
 import type { Log } from "../../../infra/log.ts";
-import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { afterCommit, type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
 import { VERSION } from "../../../infra/version.ts";
 import { FIRST_ID, LAST_ID, newId } from "../../shared/ids.ts";
 import type { ClaimedJob } from "./claim.ts";
@@ -90,26 +90,19 @@ export async function recoverLostJobs(
   leaseSeconds = LEASE_SECONDS,
   hooks: SettleHooks = {},
 ): Promise<number> {
-  return await runBatches(RECOVERED_AT_ONCE, async () => {
-    const { recovered, lost } = await recoverBatch(q, leaseSeconds, hooks);
-    hooks.onEnded?.(lost);
-    return recovered;
-  });
+  return await runBatches(RECOVERED_AT_ONCE, () => recoverBatch(q, leaseSeconds, hooks));
 }
 
 /**
  * Jobs of dead workers are those between the ids of living ones. So the search does not read the index entries of the jobs
  * that living workers have ended, which a held snapshot keeps from being removed.
  */
-async function recoverBatch(
-  sql: Sql,
-  leaseSeconds: number,
-  hooks: SettleHooks,
-): Promise<{ recovered: number; lost: EndedAttempt[] }> {
+async function recoverBatch(sql: Sql, leaseSeconds: number, hooks: SettleHooks): Promise<number> {
   return await transact(sql, async (tx) => {
     await tx`delete from job_workers where heartbeat_at < now() - make_interval(secs => ${leaseSeconds})`;
     const ended = await tx<LostJob[]>`
-      select id, job_type_name, tenant_id, attempts, trace_id, failures, max_retries, worker_id,
+      select id, job_type_name, tenant_id, attempts, trace_id, failures, max_retries, worker_id, '' as serialized_args,
+        created_by, null as outage_ms, 0 as waited_ms, lost_leases,
         lost_leases > 0 and failures >= max_retries and cancel_requested_at is null as is_last, coalesce(deadline <= now(), false) as is_late,
         extract(epoch from deadline - started_at)::float8 * 1000 as timeout_ms
       from jobs j
@@ -130,7 +123,7 @@ async function recoverBatch(
       limit ${RECOVERED_AT_ONCE} for update skip locked`;
     const lost = ended.filter((job) => !job.isLate);
     await failLate(tx, ended.filter((job) => job.isLate), hooks);
-    if (lost.length === 0) return { recovered: ended.length, lost: [] };
+    if (lost.length === 0) return ended.length;
     const error =
       `The worker did not renew its lease of ${leaseSeconds} s; it crashed, froze, or lost the database.`;
     const ids = lost.map(({ id }) => id);
@@ -150,13 +143,13 @@ async function recoverBatch(
     const deadLettered = released.filter((job) => job.status === "DeadLettered").map(({ id }) => id);
     await writeDeadLetters(tx, deadLettered, hooks.onDeadLettered);
     await followEndedJobs(tx, awaitedJobs(released));
-    const attempts = lost.map((job) => ({
+    const attempts = lost.map((job): EndedAttempt => ({
       jobId: job.id,
       jobTypeName: job.jobTypeName,
       tenantId: job.tenantId,
       attempt: job.attempts,
       traceId: job.traceId,
-      outcome: job.isLast ? "DeadLettered" as const : "Abandoned" as const,
+      outcome: job.isLast ? "DeadLettered" : "Abandoned",
       error,
       waitedMs: null,
       durationMs: null,
@@ -165,16 +158,12 @@ async function recoverBatch(
     if (await attemptEvents?.areWanted(attempts.map(({ tenantId }) => tenantId))) {
       await attemptEvents?.emit(tx, attempts);
     }
-    return { recovered: ended.length, lost: attempts };
+    afterCommit(tx, () => hooks.onEnded?.(attempts));
+    return ended.length;
   });
 }
 
-type LostJob =
-  & Pick<
-    ClaimedJob,
-    "id" | "jobTypeName" | "tenantId" | "attempts" | "traceId" | "failures" | "maxRetries"
-  >
-  & { workerId: string; isLast: boolean; isLate: boolean; timeoutMs: number };
+type LostJob = ClaimedJob & { workerId: string; isLast: boolean; isLate: boolean; timeoutMs: number };
 
 /** Fails attempts of remote workers that took longer than their type allows. */
 async function failLate(tx: Tx, late: LostJob[], hooks: SettleHooks): Promise<void> {
@@ -182,15 +171,7 @@ async function failLate(tx: Tx, late: LostJob[], hooks: SettleHooks): Promise<vo
   for (const [workerId, own] of Map.groupBy(late, (job) => job.workerId)) {
     const settlements = own.map((job) => {
       const error = `the attempt took longer than the ${job.timeoutMs} ms ${job.jobTypeName} may take`;
-      const claimed = {
-        ...job,
-        serializedArgs: "",
-        createdBy: null,
-        outageMs: null,
-        waitedMs: 0,
-        lostLeases: 0,
-      };
-      return failed(claimed, error, { startedAt: endedAt - job.timeoutMs, endedAt });
+      return failed(job, error, { startedAt: endedAt - job.timeoutMs, endedAt });
     });
     await settleJobs(tx, workerId, settlements, hooks);
   }

@@ -35,7 +35,8 @@ export async function push(
   args: unknown,
   { platform: { config, clock }, db, signal, jobId, tenantId, attempt, traceId }: JobContext,
 ): Promise<unknown> {
-  const leaseSeconds = config.JOB_LEASE_SECONDS;
+  const { JOB_LEASE_SECONDS: leaseSeconds, OUTBOUND_ALLOW: allow } = config;
+  const secrets = await readSigningSecrets(db, receiver.typeId); // before the lease, which the request closes
   const lease = new PushLease(db, { jobId, attempt, receiverId: receiver.typeId, leaseSeconds });
   const { deadline, serializedArgs } = await lease.open(type.timeoutMs);
   const exactArgs = parseOrText(serializedArgs);
@@ -47,12 +48,7 @@ export async function push(
     args: exactArgs,
     deadline,
   });
-  const secrets = await readSigningSecrets(db, receiver.typeId);
-  const http = createHttpOut({
-    allow: config.OUTBOUND_ALLOW,
-    wholeMs: type.timeoutMs,
-    followsRedirects: false,
-  });
+  const http = createHttpOut({ allow, wholeMs: type.timeoutMs, followsRedirects: false });
   const answer = await http.send({
     url: receiver.url,
     method: "POST",

@@ -1,5 +1,5 @@
 import { HOUR_MS } from "../../../infra/clock.ts";
-import { type Sql, transact, type Tx } from "../../../infra/postgres/postgres.ts";
+import { type Sql, transact, type Tx, whenCommitted } from "../../../infra/postgres/postgres.ts";
 import { newId } from "../../shared/ids.ts";
 import type { ClaimedJob } from "./claim.ts";
 import { awaitedJobs, followEndedJobs } from "../batches/end_batches.ts";
@@ -45,31 +45,35 @@ export interface Settlement {
 
 type Times = Pick<Settlement, "startedAt" | "endedAt">;
 
-export const succeeded = (job: ClaimedJob, output: string | null, times: Times): Settlement => ({
-  job,
-  execution: "Succeeded",
-  next: "Succeeded",
+/** The members of a settlement that most ends leave as they are. */
+const USUAL = {
   countsAsFailure: false,
-  isOutage: false,
+  isOutage: null,
   delayMs: 0,
   error: null,
   waitReason: null,
-  output,
+  output: null,
+} satisfies Partial<Settlement>;
+
+export const succeeded = (job: ClaimedJob, output: string | null, times: Times): Settlement => ({
+  ...USUAL,
   ...times,
+  job,
+  execution: "Succeeded",
+  next: "Succeeded",
+  isOutage: false,
+  output,
 });
 
 /** The settlement of a job that waits and did not fail: it runs again after `delayMs`, and the attempt is not recorded. */
 export const postponed = (job: ClaimedJob, reason: string, delayMs: number, times: Times): Settlement => ({
+  ...USUAL,
+  ...times,
   job,
   execution: null,
   next: "Scheduled",
-  countsAsFailure: false,
-  isOutage: null,
   delayMs,
-  error: null,
   waitReason: storableMessage(reason),
-  output: null,
-  ...times,
 });
 
 /**
@@ -80,29 +84,22 @@ export function failed(job: ClaimedJob, thrown: unknown, times: Times): Settleme
   const error = outageOf(thrown) ?? thrown;
   const message = messageOf(error);
   if (error instanceof PostponeJob) return postponed(job, message, error.delayMs, times);
-  const base = {
-    job,
-    execution: "Failed" as const,
-    error: storableMessage(message),
-    waitReason: null,
-    output: null,
-    ...times,
-  };
   const isAway = isOutage(error);
+  const base = {
+    ...USUAL,
+    ...times,
+    job,
+    execution: "Failed",
+    isOutage: isAway,
+    error: storableMessage(message),
+  } as const;
   if (isAway && waitsForDependencies(job)) {
     const retryAfterMs = error instanceof DependencyUnavailable ? error.retryAfterMs : 0;
-    const delayMs = Math.max(outagePauseMs(job.outageMs ?? 0), retryAfterMs);
-    return { ...base, next: "Failed", countsAsFailure: false, isOutage: isAway, delayMs };
+    return { ...base, next: "Failed", delayMs: Math.max(outagePauseMs(job.outageMs ?? 0), retryAfterMs) };
   }
   const isLast = error instanceof PermanentJobFailure || job.failures >= job.maxRetries;
-  const delayMs = isLast ? 0 : retryDelayMs(job.failures + 1);
-  return {
-    ...base,
-    next: isLast ? "DeadLettered" : "Failed",
-    countsAsFailure: true,
-    isOutage: isAway,
-    delayMs,
-  };
+  if (isLast) return { ...base, next: "DeadLettered", countsAsFailure: true };
+  return { ...base, next: "Failed", countsAsFailure: true, delayMs: retryDelayMs(job.failures + 1) };
 }
 
 /** True if the job may still wait for an unavailable dependency without using up a retry. */
@@ -127,16 +124,12 @@ function messageOf(error: unknown): string {
 
 /** The settlement of an attempt that the service interrupted: it does not count as a failure, and the job is due at once. */
 export const interrupted = (job: ClaimedJob, times: Times, reason: string): Settlement => ({
+  ...USUAL,
+  ...times,
   job,
   execution: "Abandoned",
   next: "Enqueued",
-  countsAsFailure: false,
-  isOutage: null,
-  delayMs: 0,
   error: `The attempt was interrupted: ${reason}.`,
-  waitReason: null,
-  output: null,
-  ...times,
 });
 
 /** Delay before the nth retry: 5 s × 2^(n−1) ± 20 %, at most an hour. */
@@ -175,7 +168,7 @@ export async function settleJobs(
       if (hasEvents) await attemptEvents?.emit(tx, endedAttempts(settlements, settled));
       return settled;
     });
-  hooks.onEnded?.(endedAttempts(settlements, settled));
+  whenCommitted(sql, () => hooks.onEnded?.(endedAttempts(settlements, settled)));
   const awaited = awaitedJobs(settled);
   const released = awaited.length === 0 ? [] : await transact(sql, (tx) => followEndedJobs(tx, awaited));
   return { settled, released };
@@ -319,6 +312,13 @@ export async function writeDeadLetters(
     join jobs j on j.id = given.job_id
     returning id, job_id, tenant_id, job_type_name, queue, serialized_args, attempts, error_message`;
   await onDeadLettered?.(tx, rows);
+}
+
+/** The ids among `held` that this worker still holds and that were asked to stop. */
+export async function findCancelRequests(q: Sql, workerId: string, held: string[]): Promise<Set<string>> {
+  const rows = await q<{ id: string }[]>`
+    select id from jobs where id = any(${held}::uuid[]) and worker_id = ${workerId} and cancel_requested_at is not null`;
+  return new Set(rows.map(({ id }) => id));
 }
 
 /** SQL assignments for a job that is given back: it is due again, or cancelled if a caller asked for that. */

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as pause } from "node:timers/promises";
 import type { Log } from "../../../infra/log.ts";
 import { PostgresError } from "../../../infra/postgres/failures.ts";
 import { type Sql } from "../../../infra/postgres/postgres.ts";
@@ -90,7 +90,7 @@ export class Settler {
       } catch (error) {
         if (isAboutContent(error)) return await this.#writeOneByOne(batch, error);
         log.error("ended jobs could not be settled; retrying", { error, jobs: batch.length });
-        await new Promise((resolve) => setTimeout(resolve, RETRY_DATABASE_MS));
+        await pause(RETRY_DATABASE_MS);
       }
     }
   }

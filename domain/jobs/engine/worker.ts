@@ -1,4 +1,5 @@
 import { setImmediate } from "node:timers";
+import { setTimeout as pause } from "node:timers/promises";
 import type { AreasOn } from "../../../infra/areas.ts";
 import type { Log } from "../../../infra/log.ts";
 import { connectSeparately } from "../../../infra/postgres/driver_workarounds.ts";
@@ -16,8 +17,7 @@ import { CompletionRate } from "./completion_rate.ts";
 import type { SettledJob } from "../job_row.ts";
 import { LEASE_SECONDS } from "./lease.ts";
 import { LeaseKeeper } from "./lease_keeper.ts";
-import { findCancelRequests } from "../control/request_cancel.ts";
-import { giveBackJobs, giveBackUnknownJobs } from "./settle.ts";
+import { findCancelRequests, giveBackJobs, giveBackUnknownJobs } from "./settle.ts";
 import { Settler } from "./settler.ts";
 import { stateAfter, type WorkerEvent, type WorkerState } from "./worker_state.ts";
 
@@ -97,8 +97,8 @@ export class Worker {
   #isFillScheduled = false;
   /** Number of pauses and resumes so far. */
   #pauseChanges = 0;
-  /** True if prefetched jobs were claimed before the last pause or resume. */
-  #mayBePaused = false;
+  /** True if no prefetched job may start: they were claimed before the last pause or resume, or a caller asked to stop one. */
+  #mustRelease = false;
   #started = 0;
   /** Start of the first claim since the last successful one, as `performance.now()`. */
   #unclaimedSince: number | null = null;
@@ -189,12 +189,10 @@ export class Worker {
     const ids = [...this.#held.running, ...this.#held.prefetched].map(({ job }) => job.id);
     if (ids.length === 0) return;
     const asked = await findCancelRequests(this.o.sql, this.#lease.id, ids);
-    if (asked.size === 0) return;
     for (const attempt of this.#held.running) if (asked.has(attempt.job.id)) attempt.cancel();
-    const held = this.#held.prefetched.splice(0);
-    this.#held.prefetched.push(...held.filter(({ job }) => !asked.has(job.id)));
-    const unstarted = held.filter(({ job }) => asked.has(job.id)).map(({ job }) => job);
-    await giveBackJobs(this.o.sql, this.#lease.id, unstarted);
+    if (!this.#held.prefetched.some(({ job }) => asked.has(job.id))) return;
+    this.#mustRelease = true;
+    this.#fillPlaces();
   }
 
   /** Stops claiming, gives running jobs `graceMs` to finish, gives back the others, and settles everything. */
@@ -228,8 +226,8 @@ export class Worker {
   #fillPlaces(): void {
     const prefetched = this.#held.prefetched;
     if (this.#state === "Draining" || !this.#lease.isSafe) return;
-    if (this.#mayBePaused || this.#taker) {
-      if (!this.#isQuerying && (this.#mayBePaused || prefetched.length > 0)) {
+    if (this.#mustRelease || this.#taker) {
+      if (!this.#isQuerying && (this.#mustRelease || prefetched.length > 0)) {
         this.#query = this.#releasePrefetched();
       }
       return;
@@ -353,7 +351,7 @@ export class Worker {
   /** Prefetched jobs may be paused now: none starts, and the next claim reads the pauses. */
   #onPausesChanged(): void {
     this.#pauseChanges++;
-    this.#mayBePaused = this.#held.prefetched.length > 0;
+    this.#mustRelease = this.#held.prefetched.length > 0;
     this.wake();
   }
 
@@ -369,7 +367,7 @@ export class Worker {
   }
 
   async #giveBackPrefetched(): Promise<void> {
-    this.#mayBePaused = false;
+    this.#mustRelease = false;
     await giveBackJobs(this.o.sql, this.#lease.id, this.#held.prefetched.splice(0).map(({ job }) => job));
   }
 
@@ -390,10 +388,8 @@ export class Worker {
       running: this.#held.running.size,
     });
     this.#held.prefetched.length = 0;
-    this.#mayBePaused = false;
+    this.#mustRelease = false;
     for (const attempt of this.#held.running) attempt.stop("its lease was lost");
     this.wake();
   }
 }
-
-const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));

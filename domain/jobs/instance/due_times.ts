@@ -17,8 +17,9 @@ export interface TimedWork {
 type DueTimesPlatform = Pick<JobPlatform, "sql" | "wakeUps" | "jobTypes" | "clock" | "log">;
 
 /** The timed work of the jobs area: scheduled jobs and retries, worker leases, recurring jobs. */
-export const jobWork = (p: DueTimesPlatform, leaseSeconds: number): TimedWork[] => {
+export function jobWork(p: DueTimesPlatform, leaseSeconds: number): TimedWork[] {
   const wakeIfAny = (jobs: number) => jobs > 0 && p.wakeUps.at(p.clock.now());
+  const recover = async () => wakeIfAny(await recoverLostJobs(p.sql, leaseSeconds, p.jobTypes));
   return [{
     name: "waiting jobs",
     nextInMs: () =>
@@ -32,14 +33,14 @@ export const jobWork = (p: DueTimesPlatform, leaseSeconds: number): TimedWork[] 
       readMs(p.sql<MsRow[]>`
         select extract(epoch from min(heartbeat_at) - now())::float8 * 1000 + ${leaseSeconds * 1000} as ms
         from job_workers`),
-    doDue: async () => wakeIfAny(await recoverLostJobs(p.sql, leaseSeconds, p.jobTypes)),
+    doDue: recover,
   }, {
     name: "leases of remote jobs",
     nextInMs: () =>
       readMs(p.sql<MsRow[]>`
         select extract(epoch from min(lease_until) - now())::float8 * 1000 as ms from jobs
         where lease_until is not null`),
-    doDue: async () => wakeIfAny(await recoverLostJobs(p.sql, leaseSeconds, p.jobTypes)),
+    doDue: recover,
   }, {
     name: "recurring jobs",
     nextInMs: () =>
@@ -48,7 +49,7 @@ export const jobWork = (p: DueTimesPlatform, leaseSeconds: number): TimedWork[] 
         from recurring_jobs r where not is_paused and ${firesHere(p.sql, p.jobTypes)}`),
     doDue: () => fireDueRecurringJobs(p),
   }];
-};
+}
 
 export type MsRow = { ms: number | null };
 

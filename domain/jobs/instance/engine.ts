@@ -8,7 +8,7 @@ import { withDatabase } from "../../shared/platform.ts";
 import { deleteOldStatistics, TypeStatistics } from "../statistics/type_statistics.ts";
 import { jobWork, type TimedWork, watchDueTimes } from "./due_times.ts";
 import { AFTER_LANES, laneParts, REMOTE_MARK, type SettledJob } from "../job_row.ts";
-import type { RemoteWorkPlatform } from "../remote/platform.ts";
+import type { RemoteWorkPlatform } from "../remote/work_polls.ts";
 import { RateReleaser } from "../limits/release_limited.ts";
 import { ensureServiceRecurringJobs } from "./service_recurring.ts";
 import { Worker } from "../engine/worker.ts";
@@ -19,7 +19,7 @@ import type { JobTypes } from "../job_type.ts";
 import { foldCounts } from "../statistics/fold_counts.ts";
 import { followStrandedJobs } from "../batches/end_batches.ts";
 import type { JobPlatform } from "../platform.ts";
-import { findLanes } from "../engine/lanes.ts";
+import { findLanes, nextSearchStart } from "../engine/lanes.ts";
 import { readRowsNamed, typeIn } from "../types/find_job_types.ts";
 
 const POLL_MS = 2_000;
@@ -187,7 +187,6 @@ export class FailureLog {
 
 /** Maximum number of label values for types that callers declared. Further ones share a label. */
 const MAX_DECLARED = 100;
-const OTHER = "other";
 
 interface OfType {
   label: string;
@@ -222,12 +221,7 @@ export class AttemptMetrics {
     const known = this.#byLabel.get(name);
     if (known) return known;
     const isOwn = this.types.get(name) !== undefined;
-    if (!isOwn && this.#declared >= MAX_DECLARED) return this.#add(OTHER);
-    if (!isOwn) this.#declared++;
-    return this.#add(name);
-  }
-
-  #add(label: string): OfType {
+    const label = isOwn || this.#declared++ < MAX_DECLARED ? name : "other";
     const { jobWaitSeconds, jobSeconds } = this.metrics;
     const added = { label, wait: jobWaitSeconds.observer([label]), duration: jobSeconds.observer([label]) };
     this.#byLabel.set(label, added);
@@ -262,6 +256,10 @@ function startUpkeep(
     return work;
   }
 
+  const wakeIfAny = async (changed: Promise<number>) => {
+    if (await changed > 0) p.wakeUps.at(p.clock.now());
+  };
+
   let folding = false;
   let nextFoldAt = 0;
   async function foldIfMany(): Promise<void> {
@@ -280,17 +278,10 @@ function startUpkeep(
     async sweep() {
       await run("folding job counters", () => foldCounts(p.sql, { always: true }));
       await run("deleting old statistics of job types", () => deleteOldStatistics(p.sql));
-      await run("releasing continuations and ending batches", async () => {
-        if (await followStrandedJobs(p.sql) > 0) p.wakeUps.at(p.clock.now());
-      });
-      await run("failing the jobs of deleted types", async () => {
-        if (await moveOrphans(p.sql) > 0) p.wakeUps.at(p.clock.now());
-      });
-      await run("releasing the jobs of dead workers", async () => {
-        if (await recoverLostJobs(p.sql, leaseSeconds, p.jobTypes) > 0) {
-          p.wakeUps.at(p.clock.now());
-        }
-      });
+      await run("releasing continuations and ending batches", () => wakeIfAny(followStrandedJobs(p.sql)));
+      await run("failing the jobs of deleted types", () => wakeIfAny(moveOrphans(p.sql)));
+      const recover = () => wakeIfAny(recoverLostJobs(p.sql, leaseSeconds, p.jobTypes));
+      await run("releasing the jobs of dead workers", recover);
     },
     async stop() {
       stopping = true;
@@ -308,10 +299,14 @@ const AT_ONCE = 1_000;
  * @returns how many jobs were moved
  */
 export async function moveOrphans(sql: Sql): Promise<number> {
-  const lanes = await findLanes(sql, REMOTE_MARK, AFTER_LANES);
   const typeName = (lane: string) => (laneParts(lane).limitKey ?? "").slice(REMOTE_MARK.length);
-  const rows = await readRowsNamed(sql, lanes.map(typeName));
-  const orphaned = lanes.filter((lane) => !typeIn(rows.get(typeName(lane)), laneParts(lane).tenantId));
+  const orphaned: string[] = [];
+  for (let after = REMOTE_MARK; after !== "";) {
+    const lanes = await findLanes(sql, after, AFTER_LANES);
+    const rows = await readRowsNamed(sql, lanes.map(typeName));
+    orphaned.push(...lanes.filter((lane) => !typeIn(rows.get(typeName(lane)), laneParts(lane).tenantId)));
+    after = nextSearchStart(lanes);
+  }
   if (orphaned.length === 0) return 0;
   const { count } = await sql`
     update jobs set limit_key = null, lane = queue || '||' || coalesce(tenant_id::text, '')

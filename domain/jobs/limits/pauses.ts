@@ -58,7 +58,7 @@ export async function pauseWork(
       insert into job_pauses (id, kind, name, tenant_id, reason, paused_by)
       values (${newId()}, ${kind}, ${name}, ${caller.tenantId}, ${reason}, ${caller.userId})
       on conflict (kind, name, coalesce(tenant_id, '00000000-0000-0000-0000-000000000000')) do nothing`;
-    if (count > 0) await finish(tx, caller, target, "pause", { reason });
+    if (count > 0) await finish(tx, caller, target, { isPaused: false }, { isPaused: true, reason });
     return await readPauseState(tx, caller, target);
   });
 }
@@ -76,7 +76,7 @@ export async function resumeWork(
         and tenant_id is not distinct from ${caller.tenantId}::uuid
       returning reason`;
     if (before) {
-      await finish(tx, caller, target, "resume", before);
+      await finish(tx, caller, target, { isPaused: true, ...before }, { isPaused: false });
       afterCommit(tx, () => p.wakeUps.at(p.clock.now()));
     }
     return await readPauseState(tx, caller, target);
@@ -103,31 +103,21 @@ async function requireRoom(tx: Tx, tenantId: string | null, { kind, name }: Paus
     select count(*)::int as pauses, coalesce(bool_or(kind = ${kind} and name = ${name}), false) as is_paused
     from job_pauses where tenant_id is not distinct from ${tenantId}::uuid`;
   if (!row || row.isPaused || row.pauses < MAX_PAUSES) return;
-  throw invalid({
-    [kind === "queue" ? "queue" : "name"]: [
-      `${MAX_PAUSES} queues and job types are paused, which is the maximum; resume one first`,
-    ],
-  });
+  const mistake = `${MAX_PAUSES} queues and job types are paused, which is the maximum; resume one first`;
+  throw invalid({ [kind === "queue" ? "queue" : "name"]: [mistake] });
 }
+
+type PauseChange = { isPaused: boolean; reason?: string | null };
 
 async function finish(
   tx: Tx,
   caller: JobActor,
-  target: PauseTarget,
-  verb: "pause" | "resume",
-  { reason }: { reason: string | null },
+  { kind, name }: PauseTarget,
+  before: PauseChange,
+  after: PauseChange,
 ): Promise<void> {
-  const isPaused = verb === "pause";
-  await recordAudit(
-    tx,
-    auditActor(caller),
-    `${target.kind === "queue" ? "jobQueue" : "jobType"}.${verb}`,
-    target.name,
-    {
-      before: isPaused ? { isPaused: false } : { isPaused: true, reason },
-      after: isPaused ? { isPaused: true, reason } : { isPaused: false },
-    },
-  );
+  const action = `${kind === "queue" ? "jobQueue" : "jobType"}.${after.isPaused ? "pause" : "resume"}`;
+  await recordAudit(tx, auditActor(caller), action, name, { before, after });
   await stopStaleClaims(tx);
   announceChange(tx, { topic: "job pauses" });
 }

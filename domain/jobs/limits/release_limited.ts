@@ -91,14 +91,14 @@ export async function releaseLimitedJobs(
     const stuck = due.filter(({ isStuck }) => isStuck).map(({ bucket }) => bucket);
     const hidden = await hideUnstarted(tx, stuck);
     const released = await releaseFrom(tx, rooms.filter(({ room }) => room > 0), hidden);
-    const pauses = due.map(({ bucket, fullInMs }) => {
+    const done = due.map(({ bucket, fullInMs }) => {
       const limit = limitOf(bucket);
       const { standing = 0, moved = 0 } = released.get(bucket) ?? {};
       const tokenInMs = limit ? nextTokenInMs(limit, fullInMs, standing + moved) : 0;
-      return Math.min(LONGEST_MS, Math.max(moved > 0 ? SOON_MS : IDLE_MS, tokenInMs));
+      const pauseMs = Math.min(LONGEST_MS, Math.max(moved > 0 ? SOON_MS : IDLE_MS, tokenInMs));
+      return { bucket, moved, pauseMs, fillMs: (limit?.perSeconds ?? 0) * 1000 };
     });
-    const fillMs = due.map(({ bucket }) => (limitOf(bucket)?.perSeconds ?? 0) * 1000);
-    const moves = due.map(({ bucket }) => released.get(bucket)?.moved ?? 0);
+    const column = <T>(read: (bucket: typeof done[number]) => T): T[] => done.map(read);
     await tx`
       update job_buckets b set next_at = case when exists (
         select from jobs j where j.status = 'Enqueued' and j.lane > ${HIDDEN_MARK} || b.bucket || '|'
@@ -107,13 +107,13 @@ export async function releaseLimitedJobs(
         -- later than that after the clock was set back
         full_at = least(b.full_at, statement_timestamp() + given.fill_ms * interval '1 ms'),
         released_at = case when given.moves > 0 then statement_timestamp() else b.released_at end
-      from unnest(${due.map(({ bucket }) => bucket)}::text[], ${pauses}::float8[], ${moves}::int[],
-        ${fillMs}::float8[]) given (bucket, pause_ms, moves, fill_ms)
+      from unnest(${column((b) => b.bucket)}::text[], ${column((b) => b.pauseMs)}::float8[],
+        ${column((b) => b.moved)}::int[], ${
+      column((b) => b.fillMs)
+    }::float8[]) given (bucket, pause_ms, moves, fill_ms)
       where b.bucket = given.bucket`;
-    return {
-      released: moves.reduce((sum, moved) => sum + moved, 0),
-      mayHaveMore: due.length === BUCKETS_AT_ONCE,
-    };
+    const total = done.reduce((sum, { moved }) => sum + moved, 0);
+    return { released: total, mayHaveMore: due.length === BUCKETS_AT_ONCE };
   });
 }
 
@@ -214,7 +214,6 @@ async function hasLimitedJobs(q: Sql): Promise<boolean> {
   return row?.has ?? false;
 }
 
-const LONGEST_TIMER_MS = 60_000;
 /** Pause while another instance has locked the buckets that are due. */
 const LOCKED_MS = 50;
 
@@ -294,6 +293,6 @@ export class RateReleaser {
 
   #wakeIn(ms: number): void {
     if (this.#isStopped) return;
-    this.#timer = setTimeout(() => this.wake(), Math.min(LONGEST_TIMER_MS, Math.max(1, ms)));
+    this.#timer = setTimeout(() => this.wake(), Math.min(LONGEST_MS, Math.max(1, ms)));
   }
 }

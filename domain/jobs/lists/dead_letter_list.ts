@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Sql, SqlPart } from "../../../infra/postgres/postgres.ts";
+import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { problem } from "../../problems/problem.ts";
 import { firstIdOf } from "../../shared/ids.ts";
 import { offsetOf, type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
@@ -33,21 +33,20 @@ export const DeadLetter = z.object({
 }).meta({ id: "DeadLetterJobDto" });
 export type DeadLetter = z.output<typeof DeadLetter>;
 
-/** Filters of a list of dead letters; absent members match all. */
-export interface DeadLetterSelection {
-  jobTypeName?: string | undefined;
+/** Filters of dead letters; absent members and null match all. */
+export interface DeadLetterFilters {
+  jobTypeName?: string | null | undefined;
   /** The `errorPattern` of a group of dead letters. */
-  errorPattern?: string | undefined;
+  errorPattern?: string | null | undefined;
   /** Text that the error message contains, in any letter case. */
-  errorContains?: string | undefined;
+  errorContains?: string | null | undefined;
   /** First and last time of the failure, both inclusive. */
-  failedFrom?: Date | undefined;
-  failedTo?: Date | undefined;
-  isRetried?: boolean | undefined;
+  failedFrom?: Date | null | undefined;
+  failedTo?: Date | null | undefined;
 }
 
 /** @property firstId the first dead letter that matches; see `findFirstSearched` */
-type Selected = DeadLetterSelection & { firstId?: string | undefined };
+type Selected = DeadLetterFilters & { isRetried?: boolean | undefined; firstId?: string | undefined };
 
 /** A page of dead letters, newest first. */
 export async function listDeadLetters(
@@ -72,7 +71,7 @@ export async function listDeadLetters(
 export async function findFirstSearched(
   q: Sql,
   reach: JobReach,
-  { errorContains, failedFrom, failedTo }: DeadLetterSelection,
+  { errorContains, failedFrom, failedTo }: DeadLetterFilters,
 ): Promise<string | null> {
   if (!errorContains || failedFrom) return null;
   const [first] = await q<{ id: string }[]>`
@@ -82,48 +81,39 @@ export async function findFirstSearched(
   return first?.id ?? null;
 }
 
-/** The selection except `isRetried` as an SQL condition. */
-function matching(q: Sql, reach: JobReach, o: Selected) {
-  return q`${within(q, reach)}
-    ${o.jobTypeName === undefined ? q`` : q`and job_type_name = ${o.jobTypeName}`}
-    ${o.errorPattern === undefined ? q`` : q`and error_pattern = ${o.errorPattern}`}
+/** The selection as an SQL condition. */
+export const chosen = (q: Sql, reach: JobReach, o: Selected) =>
+  q`${within(q, reach)} ${ofGroup(q, o)}
     ${o.errorContains ? q`and position(lower(${o.errorContains}) in lower(error_message)) > 0` : q``}
-    ${o.failedFrom ? q`and failed_at >= ${o.failedFrom}` : q``} ${
-    o.failedTo ? q`and failed_at <= ${o.failedTo}` : q``
-  }
-    ${o.firstId ? q`and id >= ${o.firstId}` : q``}`;
-}
-
-const isOpen = (q: Sql) => q`retried_at is null`;
-const isRetried = (q: Sql) => q`retried_at is not null`;
-
-const chosen = (q: Sql, reach: JobReach, o: Selected) =>
-  q`${matching(q, reach, o)} ${
-    o.isRetried === undefined ? q`` : q`and ${o.isRetried ? isRetried(q) : isOpen(q)}`
+    ${o.failedFrom ? q`and failed_at >= ${o.failedFrom}` : q``}
+    ${o.failedTo ? q`and failed_at <= ${o.failedTo}` : q``}
+    ${o.firstId ? q`and id >= ${o.firstId}` : q``}
+    ${
+    o.isRetried === undefined ? q`` : o.isRetried ? q`and retried_at is not null` : q`and retried_at is null`
   }`;
+
+const ofGroup = (q: Sql, { jobTypeName = null, errorPattern = null }: DeadLetterFilters) =>
+  q`${jobTypeName === null ? q`` : q`and job_type_name = ${jobTypeName}`}
+    ${errorPattern === null ? q`` : q`and error_pattern = ${errorPattern}`}`;
 
 /** The selection, from the indexes of open and of retried dead letters. `offset 0` prevents a scan in the order of ids. */
 function collected(q: Sql, reach: JobReach, o: Selected) {
-  const of = (state: ReturnType<typeof isOpen>) =>
-    q`select * from dead_letter_jobs where ${matching(q, reach, o)} and ${state}`;
-  const parts = o.isRetried === undefined
-    ? q`${of(isOpen(q))} union all ${of(isRetried(q))}`
-    : of(o.isRetried ? isRetried(q) : isOpen(q));
+  const of = (isRetried: boolean) =>
+    q`select * from dead_letter_jobs where ${chosen(q, reach, { ...o, isRetried })}`;
+  const parts = o.isRetried === undefined ? q`${of(false)} union all ${of(true)}` : of(o.isRetried);
   return q`(select * from (${parts}) parts offset 0) letters`;
 }
 
 /** Open dead letters come from the kept counts. Rows are counted for errors and times, and of those that were retried. */
 async function countDeadLetters(q: Sql, reach: JobReach, o: Selected): Promise<number> {
-  if (o.errorContains || o.failedFrom || o.failedTo) return await countWhere(q, chosen(q, reach, o));
+  const countWhere = (of: Selected) => countList(q, q`dead_letter_jobs where ${chosen(q, reach, of)}`);
+  if (o.errorContains || o.failedFrom || o.failedTo) return await countWhere(o);
   const [open, retried] = await Promise.all([
     o.isRetried === true ? 0 : countOpenDeadLetters(q, reach, o),
-    o.isRetried === false ? 0 : countWhere(q, q`${matching(q, reach, o)} and ${isRetried(q)}`),
+    o.isRetried === false ? 0 : countWhere({ ...o, isRetried: true }),
   ]);
   return open + retried;
 }
-
-const countWhere = (q: Sql, condition: SqlPart): Promise<number> =>
-  countList(q, q`dead_letter_jobs where ${condition}`);
 
 export const noSuchDeadLetter = (id: string) =>
   problem("JOB_DEADLETTER_NOT_FOUND", `No dead letter ${id} is within the caller's reach.`);
@@ -143,15 +133,13 @@ export const deadLetterVersion = ({ retriedAt }: Pick<DeadLetter, "retriedAt">):
 export async function countOpenDeadLetters(
   q: Sql,
   reach: JobReach,
-  { jobTypeName, errorPattern }: Pick<DeadLetterSelection, "jobTypeName" | "errorPattern"> = {},
+  group: Pick<DeadLetterFilters, "jobTypeName" | "errorPattern"> = {},
 ): Promise<number> {
-  const ofGroup = q`${jobTypeName === undefined ? q`` : q`and job_type_name = ${jobTypeName}`}
-    ${errorPattern === undefined ? q`` : q`and error_pattern = ${errorPattern}`}`;
   const [row] = await q<{ n: number }[]>`
     select coalesce(sum(n), 0)::bigint as n from (
-      select n from dead_letter_counts where scope = ${countScope(reach)} ${ofGroup}
+      select n from dead_letter_counts where scope = ${countScope(reach)} ${ofGroup(q, group)}
       union all
-      select n from dead_letter_deltas where ${within(q, reach)} ${ofGroup}
+      select n from dead_letter_deltas where ${within(q, reach)} ${ofGroup(q, group)}
     ) counted`;
   return row?.n ?? 0;
 }

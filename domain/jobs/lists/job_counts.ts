@@ -1,5 +1,4 @@
 // Numbers of jobs that match the filters of a list.
-// Counters of jobs by the time of their creation.
 import type { Sql } from "../../../infra/postgres/postgres.ts";
 import { countCached } from "../../shared/count_cache.ts";
 import { firstIdOf, timeOfId } from "../../shared/ids.ts";
@@ -32,14 +31,24 @@ export async function countJobs(
   return { ...counted, matching: Math.min(rows, counted.matching) };
 }
 
-/** Number of matching jobs for each value of one dimension, sorted by the stored value, without zeros. */
+/**
+ * Number of matching jobs for each value of one dimension, sorted by the stored value, without zeros. If the counters answer
+ * the filters, the cost does not grow with the number of jobs.
+ */
 export async function countJobsBy(
   q: Sql,
   reach: JobReach,
   filters: FoundFilters,
   dimension: "status" | "priority",
 ): Promise<{ key: JobStatus | number; n: number }[]> {
-  if (!hasRowFilters(filters)) return await countFromBy(q, reach, filters, dimension);
+  if (!hasRowFilters(filters)) {
+    return await q<{ key: JobStatus | number; n: number }[]>`
+      select ${q(dimension)} as key, sum(n)::bigint as n from (
+        select * from job_counts where scope = ${countScope(reach)} and ${matchingCounted(q, filters)}
+        union all
+        select * from job_count_deltas where ${within(q, reach)} and ${matchingCounted(q, filters)}
+      ) counted group by ${q(dimension)} having sum(n) > 0 order by ${q(dimension)}`;
+  }
   if (dimension === "status" && areCountedByCreation(reach, filters)) {
     return await q<{ key: JobStatus; n: number }[]>`
       select status as key, sum(n)::bigint as n from ${created(q, reach, filters)} counted
@@ -51,12 +60,7 @@ export async function countJobsBy(
 }
 
 /** Counts rows. If most jobs were created within the times, the others are counted and subtracted from `total`. */
-async function countMatching(
-  q: Sql,
-  reach: JobReach,
-  filters: FoundFilters,
-  total: number,
-): Promise<number> {
+async function countMatching(q: Sql, reach: JobReach, filters: FoundFilters, total: number): Promise<number> {
   if (areCountedByCreation(reach, filters)) {
     const [row] = await q<{ n: number }[]>`
       select coalesce(sum(n), 0)::bigint as n from ${created(q, reach, filters)} counted
@@ -133,24 +137,6 @@ const stretchAfter = (id: string): string =>
   (parseInt(stretchOf(id), 16) + 1).toString(16).padStart(STRETCH_DIGITS, "0");
 
 const firstIdIn = (stretch: string): string => `${stretch}0-0000-0000-0000-000000000000`;
-
-/**
- * Exact number of matching jobs for each value of one dimension. Reads the counters, so the cost does not grow with the
- * number of jobs. Sorted by the stored value; values without jobs are left out.
- */
-async function countFromBy(
-  q: Sql,
-  reach: JobReach,
-  filters: CountedFilters,
-  dimension: "status" | "priority",
-): Promise<{ key: JobStatus | number; n: number }[]> {
-  return await q<{ key: JobStatus | number; n: number }[]>`
-    select ${q(dimension)} as key, sum(n)::bigint as n from (
-      select * from job_counts where scope = ${countScope(reach)} and ${matchingCounted(q, filters)}
-      union all
-      select * from job_count_deltas where ${within(q, reach)} and ${matchingCounted(q, filters)}
-    ) counted group by ${q(dimension)} having sum(n) > 0 order by ${q(dimension)}`;
-}
 
 /** Exact number of matching jobs and of all jobs within reach, read from the counters. */
 export async function countFrom(

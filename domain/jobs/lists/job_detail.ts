@@ -30,12 +30,7 @@ export const JobDetail = JobSummary.extend({
 export type JobDetail = z.output<typeof JobDetail>;
 
 /** @throws JOB_NOT_FOUND (also for another tenant's job) */
-export async function readJobDetail(
-  q: Sql,
-  caller: Caller,
-  reach: JobReach,
-  id: string,
-): Promise<JobDetail> {
+export async function readJobDetail(q: Sql, caller: Caller, reach: JobReach, id: string): Promise<JobDetail> {
   const job = jobSummary(await readJob(q, reach, id));
   const waits = job.status !== "Processing" && !ENDED.includes(job.status);
   const [pause, names, [deadLetter], [last]] = await Promise.all([
@@ -50,9 +45,8 @@ export async function readJobDetail(
         (select output from job_executions where job_id = ${id} and attempt_number = ${job.attempts}) as output
       from (select) one left join job_progress p on p.job_id = ${id} and p.attempt_number = ${job.attempts}`,
   ]);
-  const { traceId = null, progressPercent = null, progressNote = null, output = null } = last ?? {};
-  const attempt = { traceId, progressPercent, progressNote, output };
-  return { ...job, ...attempt, pause, deadLetter: deadLetter ?? null, names: Object.fromEntries(names) };
+  if (!last) throw new Error(`the last attempt of job ${id} was not read`);
+  return { ...job, ...last, pause, deadLetter: deadLetter ?? null, names: Object.fromEntries(names) };
 }
 
 /** The first hundred continuations of this job, in any status, oldest first. @throws JOB_NOT_FOUND */

@@ -4,7 +4,7 @@ import { newId } from "../../shared/ids.ts";
 import { type PagedResult, pagedResult, type PageRequest } from "../../shared/paging.ts";
 import type { Platform } from "../../shared/platform.ts";
 import { countList, pageOf } from "../../shared/lists.ts";
-import { requireVersion } from "../../shared/version.ts";
+import { requireVersion, type Versioned } from "../../shared/version.ts";
 import { nextRun, nextRuns, requireSchedule } from "../cron.ts";
 import { argsAndLimits, insertJobs, type NewJob, wakeAt } from "../enqueue.ts";
 import {
@@ -37,9 +37,10 @@ export type NewRecurringJob =
 export type RecurringChange = Partial<Omit<NewRecurringJob, "jobId" | "jobTypeName">>;
 
 type RecurringPlatform = Pick<JobPlatform, "sql" | "wakeUps" | "clock" | "jobTypes">;
-/** A recurring job and its version, which the ETag contains. */
-export type Versioned = { job: RecurringJob; version: number };
-const versioned = (row: RecurringRow): Versioned => ({ job: recurringJob(row), version: row.version });
+const versioned = (row: RecurringRow): Versioned<RecurringJob> => ({
+  value: recurringJob(row),
+  version: row.version,
+});
 
 /** Names a recurring job: the id that its creator chose, and its tenant if the caller may see those of several. */
 export interface RecurringName {
@@ -89,9 +90,8 @@ export async function countRecurringJobs(
 }
 
 /** @throws JOB_RECURRING_NOT_FOUND, VALIDATION_ERROR (several tenants have one with this id) */
-export async function readRecurringJob(q: Sql, caller: JobActor, name: RecurringName): Promise<Versioned> {
-  return versioned(await readRecurring(q, caller, name));
-}
+export const readRecurringJob = async (q: Sql, caller: JobActor, name: RecurringName) =>
+  versioned(await readRecurring(q, caller, name));
 
 /**
  * The next `count` times at which its schedule is due, also while it is paused.
@@ -103,9 +103,9 @@ export async function readNextRuns(
   name: RecurringName,
   count: number,
 ): Promise<Date[]> {
-  const { job } = await readRecurringJob(p.sql, caller, name);
-  requireSchedule(job.cronExpression, job.timeZoneId);
-  return nextRuns(job.cronExpression, job.timeZoneId, p.clock.now(), count);
+  const { cronExpression, timeZoneId } = await readRecurring(p.sql, caller, name);
+  requireSchedule(cronExpression, timeZoneId);
+  return nextRuns(cronExpression, timeZoneId, p.clock.now(), count);
 }
 
 /**
@@ -152,7 +152,7 @@ export async function updateRecurringJob(
   name: RecurringName,
   change: RecurringChange,
   ifMatch: string | null,
-): Promise<Versioned> {
+): Promise<Versioned<RecurringJob>> {
   return await transact(p.sql, async (tx) => {
     const before = await lockRecurring(tx, caller, name);
     requireVersion(ifMatch, before.version);
@@ -236,48 +236,33 @@ async function auditRecurring(
 /** Retries of a job whose type is unknown to this instance. */
 const RETRIES_OF_UNKNOWN = 3;
 
-/** Pauses a recurring job. @throws JOB_RECURRING_NOT_FOUND, JOB_RECURRING_ALREADY_PAUSED */
-export async function pauseRecurringJob(
-  sql: Sql,
-  caller: JobActor,
-  name: RecurringName,
-): Promise<RecurringJob> {
-  return await transact(sql, async (tx) => {
-    const before = await lockRecurring(tx, caller, name);
-    if (before.isPaused) {
-      throw problem("JOB_RECURRING_ALREADY_PAUSED", `Recurring job "${before.jobId}" is already paused.`);
-    }
-    await tx`
-      update recurring_jobs set is_paused = true, next_run_at = null, version = version + 1, updated_at = now()
-      where id = ${before.id}`;
-    const after = await lockRecurring(tx, caller, name);
-    await auditRecurring(tx, caller, "pause", { before, after });
-    return recurringJob(after);
-  });
-}
-
 /**
- * Resumes a paused recurring job. Ticks missed during the pause are not run.
- * @throws JOB_RECURRING_NOT_FOUND, JOB_RECURRING_NOT_PAUSED, VALIDATION_ERROR (its time zone no longer exists)
+ * Pauses or resumes a recurring job. Ticks missed during a pause are not run.
+ * @throws JOB_RECURRING_NOT_FOUND, JOB_RECURRING_ALREADY_PAUSED, JOB_RECURRING_NOT_PAUSED, VALIDATION_ERROR (its time zone
+ * no longer exists)
  */
-export async function resumeRecurringJob(
+export async function setRecurringPause(
   p: Pick<Platform, "sql" | "wakeUps" | "clock">,
   caller: JobActor,
   name: RecurringName,
+  isPaused: boolean,
 ): Promise<RecurringJob> {
   return await transact(p.sql, async (tx) => {
     const before = await lockRecurring(tx, caller, name);
-    if (!before.isPaused) {
-      throw problem("JOB_RECURRING_NOT_PAUSED", `Recurring job "${before.jobId}" is not paused.`);
+    const { id, jobId, cronExpression, timeZoneId } = before;
+    if (before.isPaused === isPaused) {
+      throw isPaused
+        ? problem("JOB_RECURRING_ALREADY_PAUSED", `Recurring job "${jobId}" is already paused.`)
+        : problem("JOB_RECURRING_NOT_PAUSED", `Recurring job "${jobId}" is not paused.`);
     }
-    requireSchedule(before.cronExpression, before.timeZoneId);
-    const next = nextRun(before.cronExpression, before.timeZoneId, p.clock.now());
+    if (!isPaused) requireSchedule(cronExpression, timeZoneId);
+    const next = isPaused ? null : nextRun(cronExpression, timeZoneId, p.clock.now());
     await tx`
-      update recurring_jobs set is_paused = false, next_run_at = ${next}, version = version + 1, updated_at = now()
-      where id = ${before.id}`;
+      update recurring_jobs set is_paused = ${isPaused}, next_run_at = ${next}, version = version + 1, updated_at = now()
+      where id = ${id}`;
     const after = await lockRecurring(tx, caller, name);
-    wakeAt(p, tx, after.nextRunAt);
-    await auditRecurring(tx, caller, "resume", { before, after });
+    wakeAt(p, tx, next);
+    await auditRecurring(tx, caller, isPaused ? "pause" : "resume", { before, after });
     return recurringJob(after);
   });
 }
@@ -307,18 +292,9 @@ export async function triggerRecurringJob(
 }
 
 /** The fields of a recurring job that its runs copy. */
-export type RunTemplate = Pick<
-  RecurringRow,
-  | "jobId"
-  | "tenantId"
-  | "jobTypeName"
-  | "serializedArgs"
-  | "argsTypeName"
-  | "queue"
-  | "createdBy"
-  | "uniqueKey"
-  | "uniqueSeconds"
->;
+export type RunTemplate =
+  & Pick<RecurringRow, "jobId" | "tenantId" | "jobTypeName" | "serializedArgs" | "argsTypeName">
+  & Pick<RecurringRow, "queue" | "createdBy" | "uniqueKey" | "uniqueSeconds">;
 
 /** The job to enqueue for one run of a recurring job. @param type its job type, if this instance knows it */
 export function runOf(recurring: RunTemplate, type: AnyJobType | undefined): NewJob & { id: string } {
@@ -333,7 +309,7 @@ export function runOf(recurring: RunTemplate, type: AnyJobType | undefined): New
     createdBy: recurring.createdBy,
     recurringJobId: recurring.jobId,
     uniqueKey: recurring.uniqueKey,
-    uniqueFor: recurring.uniqueSeconds ?? "unfinished",
+    uniqueFor: recurring.uniqueSeconds,
   };
 }
 

@@ -7,11 +7,10 @@ import { invalid, problem } from "../../problems/problem.ts";
 import { type Caller, principalId } from "../../rights/caller.ts";
 import { parseOrText } from "../../shared/exact_json.ts";
 import { time } from "../../shared/shapes.ts";
-import type { RemoteWorkPlatform } from "./platform.ts";
 import { type ClaimedWork, findClaimedOnce, giveBackClaimed } from "./claim_slots.ts";
 import { type NamedRow, readRowsNamed, typeIn } from "../types/find_job_types.ts";
 import { type Served, serves, tenantsServed } from "./served.ts";
-import type { WorkRequest } from "./work_polls.ts";
+import type { RemoteWorkPlatform, WorkRequest } from "./work_polls.ts";
 
 /** A claim as a caller requests it. */
 type ClaimRequest =
@@ -51,14 +50,14 @@ export async function claimWork(
   request: ClaimRequest,
   o: { gone: AbortSignal; renew(): Promise<Caller> },
 ): Promise<WorkItem[]> {
-  const { types, queues, max, worker, program, requestId } = request;
+  const { waitSeconds, ...wanted } = request;
   const served = await tenantsServed(p.sql, caller);
-  await requireClaimable(p.sql, types, { caller, served });
-  const workerId = v5(`${caller.tenantId ?? ""} ${worker}`, principalId(caller));
-  const asked = { types, queues, max, worker, program, workerId, requestId, served, caller };
+  await requireClaimable(p.sql, wanted.types, { caller, served });
+  const workerId = v5(`${caller.tenantId ?? ""} ${wanted.worker}`, principalId(caller));
+  const asked = { ...wanted, workerId, served, caller };
   const since = performance.now();
-  let found = await p.workPolls.wait(asked, request.waitSeconds * 1000, o.gone);
-  if (found.length === 0 && requestId !== null) {
+  let found = await p.workPolls.wait(asked, waitSeconds * 1000, o.gone);
+  if (found.length === 0 && asked.requestId !== null) {
     found = await findClaimedOnce(p.sql, asked); // by a simultaneous claim at another instance
   }
   const isOld = performance.now() - since > AUTHENTICATED_MS;

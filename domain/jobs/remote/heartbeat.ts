@@ -11,9 +11,9 @@ import {
 } from "../engine/attempt_log.ts";
 import { time } from "../../shared/shapes.ts";
 import type { ClaimedWork } from "./claim_slots.ts";
-import type { RemoteWorkPlatform } from "./platform.ts";
 import { type Hide, hideInJson, hideReported } from "./reported_secrets.ts";
 import { servedBy, tenantsServed } from "./served.ts";
+import type { RemoteWorkPlatform } from "./work_polls.ts";
 
 /** The report of a remote worker about a job that it holds. */
 export interface Beat extends Progress {
@@ -47,25 +47,20 @@ export async function renewWork(
   beats: Beat[],
 ): Promise<BeatAnswer[]> {
   const held = await transact(p.sql, async (tx) => {
-    const held = await renewLeases(tx, caller, beats, p.config.JOB_LEASE_SECONDS);
-    const own = new Map(held.map((row) => [`${row.id} ${row.attempts}`, row]));
-    const reports = beats.filter((beat) => hasReport(beat) && own.has(keyOf(beat)));
+    const rows = await renewLeases(tx, caller, beats, p.config.JOB_LEASE_SECONDS);
+    const held = new Map(rows.map((row) => [keyOf({ jobId: row.id, attempt: row.attempts }), row]));
+    const reports = beats.filter((beat) => hasReport(beat) && held.has(keyOf(beat)));
     if (reports.length === 0) return held;
-    const shown = await hideReported(
-      tx,
-      reports.flatMap((beat) => own.get(keyOf(beat)) ?? []),
-      reports,
-      shownReport,
-    );
+    const reported = reports.flatMap((beat) => held.get(keyOf(beat)) ?? []);
+    const shown = await hideReported(tx, reported, reports, shownReport);
     await insertLines(tx, shown);
     await writeProgress(tx, progressOf(shown));
     return held;
   });
-  p.workPolls.workers.heldJobs(held.map(({ workerId }) => workerId));
-  const byAttempt = new Map(held.map((row) => [`${row.id} ${row.attempts}`, row]));
+  p.workPolls.workers.heldJobs(held.values().map(({ workerId }) => workerId));
   return beats.map((beat) => {
     const { jobId, attempt } = beat;
-    const row = byAttempt.get(keyOf(beat));
+    const row = held.get(keyOf(beat));
     const state = !row ? "lost" : row.isCancelled ? "cancel" : "held";
     return { jobId, attempt, state, leaseUntil: row?.leaseUntil ?? null };
   });

@@ -50,12 +50,11 @@ export async function settleWork(
   const first = new Map(results.toReversed().map((result) => [keyOf(result), result]));
   const distinct = [...first.values()].sort((a, b) => a.jobId < b.jobId ? -1 : 1);
   const settled = await settleHeld(p, served, distinct);
-  const known = new Map<string, WorkOutcome>();
-  for (const result of distinct) if (settled.has(keyOf(result))) known.set(keyOf(result), result.outcome);
   const others = distinct.filter((result) => !settled.has(keyOf(result)));
-  for (const [key, outcome] of await readOutcomes(p.sql, served, others)) known.set(key, outcome);
+  const former = await readOutcomes(p.sql, served, others);
   return results.map((result) => {
-    const outcome = known.get(keyOf(result));
+    const key = keyOf(result);
+    const outcome = settled.has(key) ? first.get(key)?.outcome : former.get(key);
     const verdict = outcome === undefined ? "lost" : outcome === result.outcome ? "settled" : "conflict";
     return { jobId: result.jobId, attempt: result.attempt, result: verdict };
   });

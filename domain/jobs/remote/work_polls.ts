@@ -6,7 +6,8 @@ import { readRooms, type RunningLimit, withinLimit } from "../engine/claim.ts";
 import { laneParts, remoteKey } from "../job_row.ts";
 import { LaneFloors } from "../engine/lane_floors.ts";
 import { readPausedWork } from "../limits/known_pauses.ts";
-import { lanesFor } from "../engine/lanes.ts";
+import { lanesFor, nextSearchStart } from "../engine/lanes.ts";
+import type { JobPlatform } from "../platform.ts";
 import {
   type Claimant,
   type ClaimedWork,
@@ -17,7 +18,6 @@ import {
   type Slot,
 } from "./claim_slots.ts";
 import { type DueLane, findDueLanes } from "../engine/due_lanes.ts";
-import { nextSearchStart } from "../engine/lanes.ts";
 import { type NamedRow, readRowsNamed, typeIn } from "../types/find_job_types.ts";
 import { RemoteWorkers } from "./remote_workers.ts";
 import { lanePrefixes, type Served, serves } from "./served.ts";
@@ -27,6 +27,12 @@ const JOBS_AT_ONCE = 1_000;
 /** Pause after a search without jobs, doubled after each further one whose jobs could not be claimed. */
 const PAUSE_MS = 4;
 const LONGEST_PAUSE_MS = 128;
+
+/** The platform of an instance that hands out jobs to remote workers. */
+export interface RemoteWorkPlatform extends JobPlatform {
+  /** Polls of remote workers that wait at this instance. */
+  workPolls: WorkPolls;
+}
 
 /** A request of a remote worker for jobs. */
 export interface WorkRequest extends Claimant {
@@ -79,19 +85,13 @@ export class WorkPolls {
     private readonly o: { sql: Sql; log: Log; leaseSeconds: number; onClaimed(jobs: number): void },
   ) {
     const waiting = () =>
-      [...this.#polls].map(({ workerId, worker, program }) => ({
-        id: workerId,
-        name: worker,
-        program,
-      }));
+      [...this.#polls].map(({ workerId: id, worker: name, program }) => ({ id, name, program }));
     this.workers = new RemoteWorkers({ ...o, waiting });
     this.#floors = new LaneFloors(o.sql, () => this.wake());
     const pool = mainPool(o.sql);
-    subscribeToChanges(
-      pool,
-      "rights",
-      (userIds) => this.#endWaits(({ userId }) => userIds?.includes(userId) ?? true),
-    );
+    const onRights = (userIds: string[] | null) =>
+      this.#endWaits(({ userId }) => userIds?.includes(userId) ?? true);
+    subscribeToChanges(pool, "rights", onRights);
     subscribeToChanges(
       pool,
       "tenants",
@@ -277,21 +277,13 @@ export class WorkPolls {
     pauseVersion: number,
   ): Promise<number> {
     const { sql, leaseSeconds } = this.o;
-    const typeOf = (lane: string) => types.get(lane);
-    const how = {
-      timeoutOf: (lane: string) => typeOf(lane)?.timeoutSeconds ?? 0,
-      leaseSeconds,
-      pauseVersion,
-      floors: this.#floors,
-    };
-    const limitFor = ({ lane }: Slot<Poll>): RunningLimit | null => {
-      const type = typeOf(lane);
-      return type ? limitOf(type) : null;
-    };
+    const timeoutOf = (lane: string) => types.get(lane)?.timeoutSeconds ?? 0;
+    const how = { timeoutOf, leaseSeconds, pauseVersion, floors: this.#floors };
+    const limits = new Map([...types].map(([lane, type]) => [lane, limitOf(type)]));
     let claimed = 0;
     const jobsOf = new Map<Poll, ClaimedWork[]>();
-    for (const [key, own] of Map.groupBy(slots, (slot) => limitFor(slot)?.key ?? null)) {
-      const limit = key === null || !own[0] ? null : limitFor(own[0]);
+    for (const own of Map.groupBy(slots, ({ lane }) => limits.get(lane)?.key).values()) {
+      const limit = limits.get(own[0]?.lane ?? "");
       const taken = limit
         ? await withinLimit(
           sql,
@@ -324,6 +316,5 @@ const limitOf = ({ name, tenantId, concurrency }: NamedRow): RunningLimit | null
 
 function mayTake({ types, queues, served }: WorkRequest, lane: string): boolean {
   const { queue, tenantId } = laneParts(lane);
-  if (!types.includes(typeNameOf(lane)) || queues !== null && !queues.includes(queue)) return false;
-  return serves(served, tenantId);
+  return types.includes(typeNameOf(lane)) && (queues?.includes(queue) ?? true) && serves(served, tenantId);
 }

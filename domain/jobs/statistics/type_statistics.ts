@@ -31,14 +31,11 @@ export const KEPT = {
 } as const;
 type Grain = keyof typeof KEPT;
 
+/** Numbers of attempts by their end. Those of `deadLettered` are failed ones too. */
+const COUNTS = ["succeeded", "failed", "deadLettered", "postponed", "abandoned"] as const;
+
 /** Attempts of one job type that ended in an interval. */
-interface AttemptStatistics {
-  succeeded: number;
-  /** Failed attempts, those of `deadLettered` included. */
-  failed: number;
-  deadLettered: number;
-  postponed: number;
-  abandoned: number;
+interface AttemptStatistics extends Record<typeof COUNTS[number], number> {
   /** Waiting times and durations of succeeded and failed attempts. */
   waits: TimeBuckets;
   durations: TimeBuckets;
@@ -56,11 +53,7 @@ const emptyStatistics = (): AttemptStatistics => ({
 
 /** Adds `from` to `to`. */
 function addStatistics(to: AttemptStatistics, from: AttemptStatistics): void {
-  to.succeeded += from.succeeded;
-  to.failed += from.failed;
-  to.deadLettered += from.deadLettered;
-  to.postponed += from.postponed;
-  to.abandoned += from.abandoned;
+  for (const name of COUNTS) to[name] += from[name];
   addBuckets(to.waits, from.waits);
   addBuckets(to.durations, from.durations);
 }
@@ -180,8 +173,7 @@ const startOf = (grain: Grain, ms: number): number => ms - ms % KEPT[grain].leng
 
 async function writeSeries(sql: Sql, instanceId: string, batch: Series[]): Promise<void> {
   const column = <T>(read: (series: Series) => T): T[] => batch.map(read);
-  const counts = (name: "succeeded" | "failed" | "deadLettered" | "postponed" | "abandoned") =>
-    column(({ statistics }) => statistics[name]);
+  const counts = (name: typeof COUNTS[number]) => column(({ statistics }) => statistics[name]);
   await sql`
     insert into job_type_figures (scope, job_type_name, grain, start, succeeded, failed, dead_lettered, postponed,
       abandoned, waits, durations, instance_id)
@@ -244,11 +236,12 @@ interface Period {
 }
 
 type StatsPlatform = Pick<JobPlatform, "sql" | "jobTypes">;
-type Row = Omit<AttemptStatistics, "waits" | "durations"> & {
-  start: Date;
-  waits: number[];
-  durations: number[];
-};
+type Row = Omit<AttemptStatistics, "waits" | "durations"> & { waits: number[]; durations: number[] };
+const statisticsOf = ({ waits, durations, ...counts }: Row): AttemptStatistics => ({
+  ...counts,
+  waits: readBuckets(waits),
+  durations: readBuckets(durations),
+});
 
 /**
  * Reads the statistics of a job type for each interval of a period. Instances write their own every five seconds.
@@ -262,14 +255,14 @@ export async function readJobTypeStats(
 ): Promise<JobTypeStats> {
   await requireKnownName(p, reach, jobTypeName);
   const { grain, intervalMs, starts, end } = intervalsOf(period, p.clock.now());
-  const rows = await p.sql<Row[]>`
+  const rows = await p.sql<(Row & { start: Date })[]>`
     select start, succeeded, failed, dead_lettered, postponed, abandoned, waits, durations from job_type_figures
     where scope = ${countScope(reach)} and job_type_name = ${jobTypeName} and grain = ${grain}
       and start >= ${starts[0] ?? end} and start < ${end}`;
   const total = emptyStatistics();
   const byInterval = starts.map(emptyStatistics);
-  for (const { start, waits, durations, ...counts } of rows) {
-    const statistics = { ...counts, waits: readBuckets(waits), durations: readBuckets(durations) };
+  for (const { start, ...row } of rows) {
+    const statistics = statisticsOf(row);
     addStatistics(total, statistics);
     const interval = byInterval[Math.floor((start.getTime() - (starts[0] ?? end).getTime()) / intervalMs)];
     if (interval) addStatistics(interval, statistics);
@@ -293,9 +286,9 @@ export async function readAllTypeStats(
     select job_type_name, succeeded, failed, dead_lettered, postponed, abandoned, waits, durations from job_type_figures
     where grain = ${grain} and start >= ${from} and start < ${to} and scope = ${countScope(reach)}`;
   const sums = new Map<string, AttemptStatistics>();
-  for (const { jobTypeName, waits, durations, ...counts } of rows) {
+  for (const { jobTypeName, ...row } of rows) {
     const sum = sums.get(jobTypeName) ?? emptyStatistics();
-    addStatistics(sum, { ...counts, waits: readBuckets(waits), durations: readBuckets(durations) });
+    addStatistics(sum, statisticsOf(row));
     sums.set(jobTypeName, sum);
   }
   return new Map([...sums].map(([name, sum]) => [name, shown(sum)]));

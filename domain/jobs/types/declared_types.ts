@@ -9,9 +9,9 @@ import { newId } from "../../shared/ids.ts";
 import type { PagedResult, PageRequest } from "../../shared/paging.ts";
 import { belongsTo, belongsToOrToAll, readPage } from "../../shared/lists.ts";
 import { newSigningSecret } from "../../shared/secrets.ts";
-import { requireVersion, type Versioned, versioned } from "../../shared/version.ts";
+import { requireVersion, type Versioned } from "../../shared/version.ts";
 import { makeBucketsDue } from "../rate_limit.ts";
-import { countScope } from "../reach.ts";
+import { countScope, type JobReach, within } from "../reach.ts";
 import type { JobPlatform } from "../platform.ts";
 import { markedPaths } from "../searchable_args.ts";
 import {
@@ -75,20 +75,19 @@ export async function putJobType(
     const before = await readRow(tx, name, belongsTo(tx, caller.tenantId));
     const isNew = !before || before.deletedAt !== null;
     const secret = change.push && (isNew || before.pushUrl === null) ? newSigningSecret() : null;
-    if (isNew) {
-      if (ifMatch !== null) requireVersion(ifMatch, before?.version ?? 0);
-      await requireRoom(tx, caller.tenantId, name);
-      await writeType(tx, caller, name, { ...NEW_JOB_TYPE, ...change }, { isNew, secret });
-      return { ...await audited(tx, caller, name, "create", null), isNew, secret };
-    }
-    requireVersion(ifMatch, before.version);
-    const former = declaredJobType(before);
-    const changed = { ...former, ...change };
-    if (JSON.stringify(changed) === JSON.stringify(former)) {
+    requireVersion(ifMatch, before?.version ?? 0);
+    if (isNew) await requireRoom(tx, caller.tenantId, name);
+    const former = isNew ? undefined : declaredJobType(before);
+    const changed = { ...former ?? NEW_JOB_TYPE, ...change };
+    if (!isNew && JSON.stringify(changed) === JSON.stringify(former)) {
       return { ...valueOf(before), isNew, secret };
     }
     await writeType(tx, caller, name, changed, { isNew, secret });
-    return { ...await audited(tx, caller, name, "update", former), isNew, secret };
+    const row = await readRow(tx, name, belongsTo(tx, caller.tenantId));
+    if (!row) throw new Error(`the row of job type ${name} is missing`);
+    const written = valueOf(row);
+    await audit(tx, caller, name, isNew ? "create" : "update", { before: former, after: written.value });
+    return { ...written, isNew, secret };
   });
 }
 
@@ -138,14 +137,17 @@ export async function lockJobType(
   return row;
 }
 
+/** SQL condition: the tenant can use the type. */
+const usableIn = (q: Sql, tenantId: string | null) =>
+  q`deleted_at is null and ${belongsToOrToAll(q, tenantId)}`;
+
 /** A page of the types that the caller's tenant can use, by name: its own and those of all tenants. */
 export async function listJobTypes(
   q: Sql,
   caller: Caller,
   page: PageRequest,
 ): Promise<PagedResult<DeclaredJobType>> {
-  const usable = q`deleted_at is null and ${belongsToOrToAll(q, caller.tenantId)}`;
-  const from = q`job_types where ${usable}`;
+  const from = q`job_types where ${usableIn(q, caller.tenantId)}`;
   const list = { columns: q.unsafe(JOB_TYPE_COLUMNS), from, order: q`order by name` };
   const rows = await readPage<JobTypeRow>(q, list, page);
   return { ...rows, items: rows.items.map(declaredJobType) };
@@ -153,44 +155,34 @@ export async function listJobTypes(
 
 /** Names of all types that the tenant can use. */
 export async function readUsableNames(q: Sql, tenantId: string | null): Promise<string[]> {
-  const rows = await q<{ name: string }[]>`
-    select name from job_types where deleted_at is null and ${belongsToOrToAll(q, tenantId)}`;
+  const rows = await q<{ name: string }[]>`select name from job_types where ${usableIn(q, tenantId)}`;
   return rows.map(({ name }) => name);
 }
 
 /** All types that the tenant can use, by name. */
 export async function readUsableTypes(q: Sql, tenantId: string | null): Promise<DeclaredJobType[]> {
   const rows = await q<JobTypeRow[]>`
-    select ${q.unsafe(JOB_TYPE_COLUMNS)} from job_types
-    where deleted_at is null and ${belongsToOrToAll(q, tenantId)} order by name`;
+    select ${q.unsafe(JOB_TYPE_COLUMNS)} from job_types where ${usableIn(q, tenantId)} order by name`;
   return rows.map(declaredJobType);
 }
 
 /** Reads a type that the caller's tenant can use. @throws JOB_TYPE_NOT_FOUND */
-export async function readJobType(
-  q: Sql,
-  caller: Caller,
-  name: string,
-): Promise<Versioned<DeclaredJobType>> {
-  const row = await readRow(q, name, q`deleted_at is null and ${belongsToOrToAll(q, caller.tenantId)}`);
+export async function readJobType(q: Sql, caller: Caller, name: string): Promise<Versioned<DeclaredJobType>> {
+  const row = await readRow(q, name, usableIn(q, caller.tenantId));
   if (!row) throw noSuchType(name);
   return valueOf(row);
 }
 
-async function readRow(
-  q: Sql,
-  name: string,
-  condition: SqlPart,
-): Promise<JobTypeRow | undefined> {
+async function readRow(q: Sql, name: string, condition: SqlPart): Promise<JobTypeRow | undefined> {
   const [row] = await q<JobTypeRow[]>`
     select ${q.unsafe(JOB_TYPE_COLUMNS)} from job_types where name = ${name} and ${condition}`;
   return row;
 }
 
-const valueOf = (row: JobTypeRow): Versioned<DeclaredJobType> => {
-  const { version } = versioned(row, () => noSuchType(row.name));
-  return { value: declaredJobType(row), version };
-};
+const valueOf = (row: JobTypeRow): Versioned<DeclaredJobType> => ({
+  value: declaredJobType(row),
+  version: row.version,
+});
 
 const noSuchType = (name: string) => problem("JOB_TYPE_NOT_FOUND", `No job type ${name} is declared here.`);
 
@@ -204,12 +196,10 @@ async function requireRoom(tx: Tx, tenantId: string | null, name: string): Promi
         and (tenant_id is null) = ${tenantId !== null}) as is_taken,
       (select count(*) from job_types where deleted_at is null and ${belongsTo(tx, tenantId)}) as declared`;
   if (row?.isTaken) {
-    throw problem(
-      "JOB_TYPE_NAME_CONFLICT",
-      tenantId === null
-        ? `A tenant has declared a job type ${name}; a type for all tenants needs another name.`
-        : `A job type ${name} is declared for all tenants; a type of one tenant needs another name.`,
-    );
+    const detail = tenantId === null
+      ? `A tenant has declared a job type ${name}; a type for all tenants needs another name.`
+      : `A job type ${name} is declared for all tenants; a type of one tenant needs another name.`;
+    throw problem("JOB_TYPE_NAME_CONFLICT", detail);
   }
   if (row && row.declared >= MAX_TYPES) {
     throw invalid({ name: [`${MAX_TYPES} job types are declared, which is the maximum; delete one first`] });
@@ -253,29 +243,15 @@ async function writeType(
 
 /** Number of unfinished jobs of the type, read from the counters. */
 async function countUnfinished(tx: Tx, tenantId: string | null, name: string): Promise<number> {
-  const reach = tenantId === null ? { everything: true as const } : { everything: false as const, tenantId };
+  const reach: JobReach = tenantId === null ? { everything: true } : { everything: false, tenantId };
   const [row] = await tx<{ unfinished: number }[]>`
     select coalesce(sum(n), 0)::bigint as unfinished from (
       select status, n from job_counts where scope = ${countScope(reach)} and job_type_name = ${name}
       union all
       select status, n from job_count_deltas
-      where job_type_name = ${name} and (${tenantId}::uuid is null or tenant_id = ${tenantId}::uuid)
+      where job_type_name = ${name} and ${within(tx, reach)}
     ) counted where status not in ('Succeeded', 'DeadLettered', 'Cancelled')`;
   return row?.unfinished ?? 0;
-}
-
-async function audited(
-  tx: Tx,
-  caller: Caller,
-  name: string,
-  verb: string,
-  before: DeclaredJobType | null,
-): Promise<Versioned<DeclaredJobType>> {
-  const row = await readRow(tx, name, belongsTo(tx, caller.tenantId));
-  if (!row) throw new Error(`the row of job type ${name} is missing`);
-  const after = valueOf(row);
-  await audit(tx, caller, name, verb, { before: before ?? undefined, after: after.value });
-  return after;
 }
 
 const audit = (

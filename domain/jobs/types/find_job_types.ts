@@ -68,9 +68,7 @@ export function declaredJobType(row: JobTypeRow): DeclaredJobType {
     timeoutSeconds,
     maxRetries,
     concurrency,
-    rateLimit: row.rateCount === null || row.ratePerSeconds === null
-      ? null
-      : { count: row.rateCount, perSeconds: row.ratePerSeconds, key: row.rateKey },
+    rateLimit: rateLimitOf(row),
     secretArgs,
     push: row.pushUrl === null ? null : { url: row.pushUrl },
     createdBy,
@@ -78,6 +76,9 @@ export function declaredJobType(row: JobTypeRow): DeclaredJobType {
     updatedAt,
   };
 }
+
+const rateLimitOf = ({ rateCount: count, ratePerSeconds: perSeconds, rateKey: key }: NamedRow | JobTypeRow) =>
+  count === null || perSeconds === null ? null : { count, perSeconds, key };
 
 /** Bounds how long the change of another instance is missed if its announcement is lost. */
 const TTL_MS = 10_000;
@@ -168,28 +169,29 @@ async function findArgsCheck(q: Sql, { id, version, hasArgsSchema }: NamedRow): 
   if (!hasArgsSchema) return z.unknown();
   return await argsChecks.read(`${id} ${version}`, async () => {
     const [row] = await q<
-      { argsSchema: string | null }[]
+      Pick<JobTypeRow, "argsSchema">[]
     >`select args_schema from job_types where id = ${id}`;
     return row?.argsSchema ? await readArgsSchema(row.argsSchema) : z.unknown();
   });
 }
 
 /** Converts a declared type to a job type, whose handler must not run in the service. */
-export const remoteType = (row: NamedRow, args: z.ZodType = z.unknown()): AnyJobType => ({
-  name: row.name,
-  args,
-  exposed: true,
-  secretArgs: row.maskedArgs.map((path) => ({ path: memberPath(path) })),
-  searchableArgs: row.searchableArgs,
-  timeoutMs: row.timeoutSeconds * 1000,
-  maxRetries: row.maxRetries,
-  ...(row.concurrency === null ? {} : { concurrency: row.concurrency }),
-  ...(row.rateCount === null || row.ratePerSeconds === null
-    ? {}
-    : { rateLimit: { count: row.rateCount, perSeconds: row.ratePerSeconds, key: row.rateKey } }),
-  remote: { id: row.id, tenantId: row.tenantId },
-  run: () => Promise.reject(new Error(`${row.name} runs in processes of callers`)),
-});
+export function remoteType(row: NamedRow, args: z.ZodType = z.unknown()): AnyJobType {
+  const rateLimit = rateLimitOf(row);
+  return {
+    name: row.name,
+    args,
+    exposed: true,
+    secretArgs: row.maskedArgs.map((path) => ({ path: memberPath(path) })),
+    searchableArgs: row.searchableArgs,
+    timeoutMs: row.timeoutSeconds * 1000,
+    maxRetries: row.maxRetries,
+    ...(row.concurrency === null ? {} : { concurrency: row.concurrency }),
+    ...(rateLimit ? { rateLimit } : {}),
+    remote: { id: row.id, tenantId: row.tenantId },
+    run: () => Promise.reject(new Error(`${row.name} runs in processes of callers`)),
+  };
+}
 
 /** Maximum size of a schema, in characters of its JSON. */
 const SCHEMA_LENGTH = 32_768;

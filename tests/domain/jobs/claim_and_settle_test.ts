@@ -4,7 +4,8 @@ import { claimFromLanes } from "../../../domain/jobs/engine/claim.ts";
 import { Places } from "../../../domain/jobs/engine/places.ts";
 import { Claimer } from "../../../domain/jobs/engine/claimer.ts";
 import { insertJobs } from "../../../domain/jobs/enqueue.ts";
-import { laneName } from "../../../domain/jobs/job_row.ts";
+import { moveOrphans } from "../../../domain/jobs/instance/engine.ts";
+import { laneName, remoteKey } from "../../../domain/jobs/job_row.ts";
 import {
   type Attempt,
   DependencyUnavailable,
@@ -250,6 +251,32 @@ Deno.test("a log line with characters the database cannot store loses its fields
     { message: "nul", fields: null },
     { message: "half \ufffd of a pair", fields: null },
   ]);
+});
+
+Deno.test("due jobs of a deleted type are found behind a thousand lanes of types that exist", async () => {
+  const name = "test.exists";
+  const { tenantId } = t.systemAdmin;
+  const insert = (count: number, jobTypeName: string) =>
+    transact(sql, (tx) =>
+      insertJobs(
+        { wakeUps: { at() {} } },
+        tx,
+        Array.from({ length: count }, (_, n) => ({
+          jobTypeName,
+          serializedArgs: "{}",
+          maxRetries: 0,
+          queue: `q${n}`,
+          limitKey: remoteKey(jobTypeName, tenantId),
+          tenantId,
+        })),
+      ));
+  await t.systemAdmin.put(`/api/v1/job-types/${name}`, {});
+  await insert(1_001, name);
+  const [gone] = await insert(1, "test.gone");
+  assert.equal(await moveOrphans(sql), 1);
+  const [job] = await sql`select lane, limit_key from jobs where id = ${gone!}`;
+  assert.deepEqual({ ...job }, { lane: `q0||${tenantId}`, limitKey: null });
+  await sql`delete from jobs where job_type_name in (${name}, 'test.gone')`;
 });
 
 Deno.test("a claim that finds no job writes nothing", async () => {

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { z } from "zod";
-import { openLease } from "../../../domain/jobs/engine/lease.ts";
+import type { EndedAttempt } from "../../../domain/jobs/ended_attempt.ts";
+import { openLease, recoverLostJobs } from "../../../domain/jobs/engine/lease.ts";
 import { LeaseKeeper } from "../../../domain/jobs/engine/lease_keeper.ts";
-import { PushLease } from "../../../domain/jobs/engine/push.ts";
+import { push, PushLease } from "../../../domain/jobs/engine/push.ts";
 import { defineJob, JobTypes } from "../../../domain/jobs/job_type.ts";
 import { RateReleaser } from "../../../domain/jobs/limits/release_limited.ts";
 import { pauseWork, resumeWork } from "../../../domain/jobs/limits/pauses.ts";
@@ -12,6 +13,7 @@ import { newId } from "../../../domain/shared/ids.ts";
 import { createLog } from "../../../infra/log.ts";
 import { connectSeparately } from "../../../infra/postgres/driver_workarounds.ts";
 import { mainPool, type Pool, type Sql, transact } from "../../../infra/postgres/postgres.ts";
+import { jobContext } from "../../support/job_context.ts";
 import { setupShared } from "../../support/setup.ts";
 import { until } from "../../support/until.ts";
 
@@ -102,6 +104,35 @@ Deno.test("a renewal that reaches the database after the hand-over does not shor
   await isDone.promise;
   const [row] = await sql`select lease_until = deadline as is_whole from jobs where id = ${jobId}`;
   assert.equal(row?.isWhole, true);
+});
+
+Deno.test("a push whose secrets cannot be read opens no lease, which nothing would end", async () => {
+  const jobId = await running();
+  const leaseOf = async () => ({
+    ...(await sql`select lease_until, deadline from jobs where id = ${jobId}`)[0],
+  });
+  const before = await leaseOf();
+  const type = defineJob({ name: "test.push", args: z.unknown(), run: () => {} });
+  const receiver = { typeId: "no id", url: "http://127.0.0.1:1" };
+  await assert.rejects(push(type, receiver, {}, jobContext(t.steward.platform, { jobId })));
+  assert.deepEqual(await leaseOf(), before);
+});
+
+Deno.test("an attempt past its deadline is counted once its end has committed", async () => {
+  const jobId = await running();
+  await sql`update jobs set lease_until = now(), deadline = now() where id = ${jobId}`;
+  let ended = 0;
+  const onEnded = (attempts: EndedAttempt[]) => {
+    ended += attempts.filter((attempt) => attempt.jobId === jobId).length;
+  };
+  const rolledBack = transact(sql, async (tx) => {
+    await recoverLostJobs(tx, 60, { onEnded });
+    throw new Error("rolled back");
+  });
+  await assert.rejects(rolledBack, /rolled back/);
+  assert.equal(ended, 0);
+  await recoverLostJobs(sql, 60, { onEnded });
+  assert.equal(ended, 1);
 });
 
 Deno.test("workers are listed while new ones keep calling", async () => {

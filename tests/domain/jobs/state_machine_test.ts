@@ -1,13 +1,12 @@
 // The states of jobs and of batches, as the README draws them.
 import assert from "node:assert/strict";
-import { cancelJob, retryJobNow } from "../../../domain/jobs/control/job_control.ts";
+import { cancelJob, requestCancel, retryJobNow } from "../../../domain/jobs/control/job_control.ts";
 import { type ClaimedJob, claimFromLanes, promoteDueJobs } from "../../../domain/jobs/engine/claim.ts";
 import { releaseContinuations } from "../../../domain/jobs/continuations.ts";
 import { JOB_STATUSES } from "../../../domain/jobs/job_row.ts";
 import { PermanentJobFailure } from "../../../domain/jobs/job_type.ts";
 import { operator } from "../../../domain/jobs/reach.ts";
 import { openLease, recoverLostJobs } from "../../../domain/jobs/engine/lease.ts";
-import { requestCancel } from "../../../domain/jobs/control/request_cancel.ts";
 import {
   failed,
   giveBackJobs,

@@ -309,6 +309,30 @@ Deno.test("no prefetched job starts after its queue or type was paused, and each
   assert.equal(started.length, JOBS);
 });
 
+Deno.test("a prefetched job that a caller asks to stop is cancelled, also if the database first refuses that", async () => {
+  await sql.unsafe(`create function refuse_change() returns trigger language plpgsql as
+    $$ begin raise exception 'refused'; end $$;
+    create trigger refuses before update of status on jobs for each row
+      when (old.status = 'Processing' and new.status = 'Cancelled') execute function refuse_change()`);
+  let asked: string | undefined;
+  const quick: AnyJobType = typeOf("test.asked", async (_, { jobId }) => {
+    await new Promise((resolve) => setTimeout(resolve, 1));
+    if (asked !== undefined) return;
+    const [held] = await sql<{ id: string }[]>`
+      update jobs set cancel_requested_at = now() where id = (select max(id::text)::uuid from jobs
+        where job_type_name = ${quick.name} and status = 'Processing' and id > ${jobId}) returning id`;
+    asked = held?.id;
+    if (asked === undefined) return;
+    await w.worker.checkCancelRequests().catch(() => {});
+    await sql.unsafe("drop trigger refuses on jobs");
+  });
+  await using w = await startWorker([quick]);
+  await enqueue(jobsOf(200, quick), w.worker);
+  await until(async () => (await statusesOf(quick)).every((each) => /^Succeeded|Cancelled$/.test(each)));
+  const [job] = await sql`select status, attempts from jobs where id = ${asked!}`;
+  assert.deepEqual({ ...job }, { status: "Cancelled", attempts: 0 });
+});
+
 Deno.test("a long line of a limited type keeps to the limit, is not rewritten and does not slow others", async () => {
   let starts = 0;
   const rateLimit = { count: 20, perSeconds: 3_600, key: "$.customer" };

@@ -56,7 +56,7 @@ const sessionOf = async (email: string): Promise<string> => (await accepted(sign
 const erase = (by: Actor, id: string, reason = "asked") => done(by, `/api/v1/users/${id}/erase`, { reason });
 
 Deno.test("after an erasure, no text column of any table has the person's values or messages", async () => {
-  const clerk = await t.actor({ permissions: CLERK });
+  const clerk = await t.actor({ permissions: [...CLERK, "manage:job-types"] });
   const endpoint = { url: "https://hooks.example/x", eventTypes: ["*"] };
   assert.equal((await clerk.post("/api/v1/webhook-endpoints", endpoint)).status, 201);
   const him = await person(clerk);
@@ -90,6 +90,12 @@ Deno.test("after an erasure, no text column of any table has the person's values
   await clerk.post("/api/v1/notification-suppressions", suppression);
   const args = { to: him.email, tel: him.phoneNumber };
   await t.settled(await enqueueJob(clerk, "steward.echo", args, { uniqueKey: him.email }));
+  const argsSchema = { properties: { to: { "x-searchable": true } } };
+  await accepted(clerk.put("/api/v1/job-types/letters.send", { argsSchema }), 201);
+  const letter = await enqueueJob(clerk, "letters.send", args);
+  const lettersTo = async (address: string) =>
+    pluck((await clerk.get(`/api/v1/jobs?args.to=${address}`)).body.items, "id").flat();
+  assert.deepEqual(await lettersTo(him.email), [letter]);
   const daily = { cronExpression: "0 4 * * *" };
   const recurring = { jobId: "daily", jobTypeName: "steward.echo", ...daily };
   await clerk.post("/api/v1/recurring-jobs", { ...recurring, serializedArgs: JSON.stringify([him.email]) });
@@ -110,7 +116,7 @@ Deno.test("after an erasure, no text column of any table has the person's values
   const before = await columnsWith(sql, texts);
   const columns = `users.email users.metadata user_tenants.external_id audit_values.after audit_log.after
     notifications.text_body notification_recipients.address user_notifications.body events.data
-    jobs.serialized_args jobs.unique_key jobs.output recurring_jobs.serialized_args report_schedules.delivery_json
+    jobs.serialized_args jobs.unique_key jobs.search_keys jobs.output recurring_jobs.serialized_args report_schedules.delivery_json
     notification_suppressions.address webhook_deliveries.body idempotency_keys.body user_import_rows.email`;
   for (const column of columns.split(/\s+/)) {
     assert.ok(before.some((found) => found.startsWith(`${column}:`)), `${column} has nothing to erase`);
@@ -123,6 +129,8 @@ Deno.test("after an erasure, no text column of any table has the person's values
   assert.equal(erasure.kind, "UserErasure");
   assert.deepEqual(await columnsWith(sql, [...texts, "203.0.113.77"]), []);
   assert.ok((await textColumns(sql)).length > 200, "the columns were not found");
+  assert.deepEqual(await lettersTo(him.email), []);
+  assert.deepEqual(await lettersTo("erased@erased.invalid"), [letter]);
   // The tenant still lists the user among deleted ones; the request has the status.
   assert.deepEqual(await tablesWith(sql, ["user_id"], him.id), ["data_requests", "user_tenants"]);
 
