@@ -102,8 +102,6 @@ export const delegationPages = (p: ServicePlatform): ConsolePage[] => [
 function listPage(v: Visit) {
   const t = delegationTexts[v.locale];
   return listView(v, "listDelegations", {
-    path: "delegations",
-    icon: "users",
     title: t.title,
     crumbs: [usersCrumb(v)],
     top: <UserTabs v={v} current="delegations" />,

@@ -1,5 +1,6 @@
 import { raw } from "hono/html";
 import type { Child } from "hono/jsx";
+import { tenantNames } from "../shared/access_queries.ts";
 import type { Page, Query } from "../shared/api.ts";
 import { idOf, plainText } from "./csv.tsx";
 import { commonTexts, listTexts } from "../shared/common_texts.ts";
@@ -13,6 +14,7 @@ import {
   type View,
   type Visit,
 } from "../shared/page.ts";
+import { everywhere } from "../shared/scope.ts";
 import { type Choice, FilterBar, SelectField, TextField } from "./forms.tsx";
 import { ListTools } from "./list_tools.tsx";
 import { cellOf, type Column, dataTable, EmptyList, LivePart, Pager, RowCheck } from "./table.tsx";
@@ -115,19 +117,21 @@ export const timeColumn = <T,>(
   more: Partial<Column<T>> = {},
 ): Column<T> => ({ head, cell: (row) => <Time v={v} at={row[name] as string | null} />, ...more });
 
-/** The column with the tenant of each row of a list of all tenants. @param names by id; null: the list is of one tenant */
-export const tenantColumn = <T extends { tenantId: string | null }>(
-  t: { tenant: string; service: string },
-  names: Map<string, string> | null | undefined,
-): Column<T>[] =>
-  names
-    ? [{
-      head: t.tenant,
-      cell: ({ tenantId }) =>
-        tenantId ? names.get(tenantId) ?? shortId(tenantId) : <span class="muted">{t.service}</span>,
-      wideOnly: true,
-    }]
-    : [];
+/** The column with the tenants of rows; none unless the page shows all tenants. */
+export async function tenantColumn<T extends { tenantId: string | null }>(
+  v: Visit,
+  rows: T[],
+): Promise<Column<T>[]> {
+  if (!everywhere(v).everywhere) return [];
+  const t = commonTexts[v.locale];
+  const names = await tenantNames(v, rows.map(({ tenantId }) => tenantId));
+  return [{
+    head: t.tenant,
+    cell: ({ tenantId }) =>
+      tenantId ? names.get(tenantId) ?? shortId(tenantId) : <span class="muted">{t.service}</span>,
+    wideOnly: true,
+  }];
+}
 
 /** A column with a link. */
 export const linkColumn = <T,>(
@@ -151,11 +155,6 @@ export const actionsColumn = <T,>(v: Visit, cell: (row: T) => Child): Column<T> 
 });
 
 export interface ListOptions<T> {
-  /** Path of the page under /console. */
-  path: string;
-  /** Id of the part that the filters replace. */
-  id?: string;
-  icon: string;
   /** The text that screen readers read before the table. */
   caption: string;
   /** Title and text of the list without rows. */
@@ -174,39 +173,42 @@ export interface ListOptions<T> {
   bulk?: RowActions;
 }
 
-/** A list: filters, and a part with tools, table and pager that htmx replaces when a filter changes. */
+/** The id of the part of a page that the filters of its list replace. */
+const LIST = "list";
+
+/**
+ * The list of the page at the visit's address: filters, and a part with tools, table and pager that htmx replaces when a filter
+ * changes.
+ */
 export function list<T>(
   v: Visit,
   page: Page<T>,
-  { path, id, icon, caption, empty, filters, columns, show, everySeconds, top, above, bulk = {} }:
-    ListOptions<
-      T
-    >,
+  { caption, empty, filters, columns, show, everySeconds, top, above, bulk = {} }: ListOptions<T>,
 ) {
   if (v.collect) {
     v.collect({ page, columns: columns as ShownColumn[] });
     return null;
   }
-  const target = id ?? `${path}-list`;
+  const [path = ""] = v.address.split("?");
   const [title, text] = empty;
   const actions = offeredActions(v, bulk);
-  const form = `${target}-bulk`;
+  const form = `${LIST}-bulk`;
   const ticked = actions.length > 0 ? withChecks(v, columns, { form, actions }) : columns;
   const hasFilters = Boolean(filters?.some(Boolean));
   return [
     top,
     hasFilters && (
-      <FilterBar v={v} action={path} target={target}>
+      <FilterBar v={v} action={path} target={LIST}>
         {filters?.map((filter) => filter && filter(v))}
       </FilterBar>
     ),
-    <LivePart v={v} id={target} {...everySeconds ? { everySeconds } : {}}>
+    <LivePart v={v} id={LIST} {...everySeconds ? { everySeconds } : {}}>
       {above}
       <ListTools v={v} path={path} page={page} form={form} actions={actions} hasFilters={hasFilters} />
       {show && page.items.length > 0 ? show(page.items) : dataTable(
         caption,
         page.items,
-        <EmptyList v={v} icon={icon} text={title}>{text}</EmptyList>,
+        <EmptyList v={v} text={title}>{text}</EmptyList>,
         ticked,
         { v, path },
       )}

@@ -20,7 +20,7 @@ export function Notice({ tone, title, children }: { tone: Tone; title?: string; 
 
 /** Placeholder of an empty list or card. */
 export function Empty(
-  { icon = "empty", title, children }: { icon?: string; title: string; children?: Child },
+  { icon = "empty", title, children }: { icon?: string | undefined; title: string; children?: Child },
 ) {
   return (
     <div class="empty">

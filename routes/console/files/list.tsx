@@ -41,8 +41,6 @@ export async function filesPage(v: Visit): Promise<View> {
     actions: mayInFiles(v.viewer, "upload:files") &&
       buttonLink("files/upload", t.upload, { icon: "upload", tone: "primary" }),
     body: list(v, page, {
-      path: "files",
-      icon: "files",
       caption: t.caption,
       empty: [t.noFiles, t.noFilesText],
       top: <ScannerPlaceholder v={v} />,

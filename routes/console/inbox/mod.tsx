@@ -40,7 +40,7 @@ async function inboxPage(v: Visit): Promise<View> {
         {choice("isRead", t.show, { false: t.unreadOnly })(v)}
       </FilterBar>,
       <LivePart v={v} id="messages" everySeconds={30}>
-        {page.items.length === 0 && <EmptyList v={v} icon="bell" text={t.empty}>{t.emptyText}</EmptyList>}
+        {page.items.length === 0 && <EmptyList v={v} text={t.empty}>{t.emptyText}</EmptyList>}
         <ul class="messages" aria-label={t.caption}>
           {page.items.map((message) => (
             <li>

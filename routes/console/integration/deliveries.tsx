@@ -8,7 +8,6 @@ import { Notice } from "../components/notice.tsx";
 import { defineStates } from "../components/states.tsx";
 import type { Column } from "../components/table.tsx";
 import { CodeBlock, duration, factList, JsonText, number, Time } from "../components/values.tsx";
-import { tenantNames } from "../shared/access_queries.ts";
 import { done, formPage } from "../shared/actions.ts";
 import { refusedInput, searchOf } from "../shared/api.ts";
 import { listTexts } from "../shared/common_texts.ts";
@@ -34,14 +33,11 @@ export async function deliveriesPage(v: Visit): Promise<View> {
   const w = webhookTexts[v.locale];
   const { fromDate: from, toDate: to } = periodOf(v);
   const page = await v.api.list("listAllWebhookDeliveries", v, { from, to });
-  const tenants = v.scope ? null : await tenantNames(v, page.items.map(({ tenantId }) => tenantId));
   const { status, ...filters } = Object.fromEntries(v.query);
   const [event, ...others] = deliveryColumns<Row<"listAllWebhookDeliveries">>(v);
   return {
     title: t.deliveries,
     body: list(v, page, {
-      path: "webhook-deliveries",
-      icon: "webhooks",
       caption: t.deliveriesCaption,
       empty: [t.noDeliveries, t.noDeliveriesText],
       filters: [statusFilter(v), text("endpointId", w.endpointId), ...period(w)],
@@ -55,7 +51,7 @@ export async function deliveriesPage(v: Visit): Promise<View> {
       ),
       columns: [
         ...event ? [event] : [],
-        ...tenantColumn<typeof page.items[number]>(t, tenants),
+        ...await tenantColumn(v, page.items),
         {
           head: t.url,
           cell: ({ endpointId, endpointUrl, tenantId }) => (

@@ -77,8 +77,6 @@ async function listKeys(v: Visit, kind: KeyKind): Promise<View> {
   const k = kind.texts[v.locale];
   const { path } = kind;
   return await listView(v, `list${kind.one}s` as const, {
-    path,
-    icon: "keys",
     title: k.title,
     actions: buttonLink(`${path}/new`, k.add, { icon: "plus", tone: "primary" }),
     query: keyOrder(v),

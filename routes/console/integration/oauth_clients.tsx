@@ -132,8 +132,6 @@ type Client = Row<"listOAuthClients">;
 async function listClients(v: Visit): Promise<View> {
   const [t, i] = [oauthClientTexts[v.locale], integrationTexts[v.locale]];
   return await listView(v, "listOAuthClients", {
-    path: "oauth-clients",
-    icon: "keys",
     title: t.clients,
     actions: buttonLink("oauth-clients/new", t.newClient, { icon: "plus", tone: "primary" }),
     query: keyOrder(v),

@@ -31,8 +31,6 @@ async function webhooksPage(v: Visit): Promise<View> {
   const w = webhookTexts[v.locale];
   const yesNo = { true: t.yes, false: t.no };
   return await listView(v, "listWebhookEndpoints", {
-    path: "webhooks",
-    icon: "webhooks",
     title: t.webhooks,
     actions: [
       buttonLink("alert-rules", w.alertRules),
@@ -194,9 +192,6 @@ function deliveryList(v: Visit, endpoint: Endpoint, page: Page<Delivery>) {
   const t = integrationTexts[v.locale];
   const here = `webhooks/${endpoint.id}`;
   return list(v, page, {
-    path: here,
-    id: "deliveries",
-    icon: "webhooks",
     caption: t.deliveriesCaption,
     empty: [t.noDeliveries, t.noDeliveriesText],
     filters: [statusFilter(v)],
@@ -321,7 +316,7 @@ export const webhookPages: ConsolePage[] = [
   {
     ...formPage({
       path: "webhooks/{id}/pause",
-      show: webhookPage,
+      show: (v, sent) => webhookPage({ ...v, address: here(v) }, sent),
       send: sendTo(
         "pauseWebhookEndpoint",
         (form) => ({ reason: optionalField(form, "reason") }),

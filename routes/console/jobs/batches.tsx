@@ -27,8 +27,6 @@ const progressOf = (v: Visit, { counts, totalJobs }: Batch): string =>
 async function listBatches(v: Visit): Promise<View> {
   const t = jobTexts[v.locale];
   return await listView(v, "listJobBatches", {
-    path: "batches",
-    icon: "jobs",
     title: t.batches,
     crumbs: [{ href: "jobs", label: t.jobs }],
     caption: t.batches,
@@ -36,7 +34,7 @@ async function listBatches(v: Visit): Promise<View> {
     filters: [choice("status", t.status, batchStates.choices(v)), hidden("tenantId")],
     columns: async (rows) => [
       linkColumn(t.batch, (batch) => [`batches/${batch.id}`, nameOf(batch)]),
-      ...tenantColumn<Batch>(t, v.scope ? null : await tenantNames(v, rows.map(({ tenantId }) => tenantId))),
+      ...await tenantColumn(v, rows),
       { head: t.status, cell: ({ status }) => batchStates.badge(v, status) },
       { head: t.ended, cell: (batch) => progressOf(v, batch) },
       { head: jobStates.labels[v.locale].DeadLettered, cell: ({ counts }) => number(v, counts.DeadLettered) },
@@ -54,9 +52,6 @@ async function showBatch(v: Visit): Promise<View> {
     scope: (await tenantNames(v, [batch.tenantId])).get(batch.tenantId ?? ""),
     crumbs: [{ href: "jobs", label: t.jobs }, { href: "batches", label: t.batches }],
     body: list(v, page, {
-      path: `batches/${batch.id}`,
-      id: "batch",
-      icon: "jobs",
       caption: t.jobs,
       empty: [t.noJobs],
       filters: [choice("status", t.status, jobStates.choices(v))],

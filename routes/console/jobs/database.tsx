@@ -1,5 +1,5 @@
 import { DAY_MS } from "../../../infra/clock.ts";
-import { tableCard } from "../components/table.tsx";
+import { type Column, tableCard } from "../components/table.tsx";
 import { list } from "../components/list.tsx";
 import { Statistic, StatisticRow } from "../components/statistics.tsx";
 import { bytes, duration, number, percent, Time } from "../components/values.tsx";
@@ -59,35 +59,15 @@ export const databasePage: ConsolePage = {
       hasNext: end < tables.length,
       hasPrevious: pageNumber > 1,
     }, {
-      path: "workers/database",
-      id: "tables",
-      icon: "files",
       caption: t.tables,
       empty: [t.none],
       columns: [
         { head: t.table, cell: ({ name }) => <code>{name}</code> },
-        { head: t.size, align: "end", cell: (row) => bytes(v, row.bytes), csv: (row) => String(row.bytes) },
-        {
-          head: t.growth,
-          align: "end",
-          cell: (row) => grown(v, row.growthPerDay),
-          csv: (row) => String(row.growthPerDay ?? ""),
-        },
-        {
-          head: t.indexes,
-          align: "end",
-          cell: (row) => bytes(v, row.indexBytes),
-          csv: (row) => String(row.indexBytes),
-          wideOnly: true,
-        },
-        { head: t.rows, align: "end", cell: (row) => number(v, row.rows), csv: (row) => String(row.rows) },
-        {
-          head: t.dead,
-          align: "end",
-          cell: (row) => number(v, row.deadRows),
-          csv: (row) => String(row.deadRows),
-          wideOnly: true,
-        },
+        figure(v, t.size, "bytes", bytes),
+        figure(v, t.growth, "growthPerDay", grown),
+        figure(v, t.indexes, "indexBytes", bytes, { wideOnly: true }),
+        figure(v, t.rows, "rows", number),
+        figure(v, t.dead, "deadRows", number, { wideOnly: true }),
         {
           head: t.vacuumed,
           cell: ({ vacuumedAt }) => vacuumedAt ? <Time v={v} at={vacuumedAt} /> : t.never,
@@ -142,6 +122,21 @@ export const databasePage: ConsolePage = {
     };
   },
 };
+
+/** A column with a figure of the tables, which CSV has as a number without its unit. */
+const figure = <Name extends keyof Table>(
+  v: Visit,
+  head: string,
+  name: Name,
+  shown: (v: Visit, value: Table[Name]) => string,
+  more: Partial<Column<Table>> = {},
+): Column<Table> => ({
+  head,
+  align: "end",
+  cell: (row) => shown(v, row[name]),
+  csv: (row) => String(row[name] ?? ""),
+  ...more,
+});
 
 type Limit = Health["limits"][number];
 

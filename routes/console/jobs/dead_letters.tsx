@@ -2,11 +2,12 @@ import { actionButton, buttonLink, moreMenu } from "../components/forms.tsx";
 import { tenantNames } from "../shared/access_queries.ts";
 import { periodOf } from "../components/date_inputs.ts";
 import {
+  actionsColumn,
   choice,
   hidden,
   linkColumn,
   list,
-  type ListOptions,
+  listView,
   period,
   tenantColumn,
   text,
@@ -66,193 +67,153 @@ const viewTabs = (v: Visit, current: "dead-letters" | "dead-letters/list") => {
   return pageTabs(t.views, current, [["dead-letters", t.byError], ["dead-letters/list", t.list]]);
 };
 
-const actions = (v: Visit) => [
-  buttonLink("dead-letters/retry", deadLetterTexts[v.locale].retryMany, { icon: "retry" }),
-  moreMenu(
-    v,
-    buttonLink("dead-letters/purge", deadLetterTexts[v.locale].purge, { icon: "trash", tone: "danger" }),
-  ),
-];
+/** The buttons that retry and purge many dead letters, or those of the group that `search` selects. */
+function bulkButtons(v: Visit, search = "") {
+  const t = deadLetterTexts[v.locale];
+  const purge = buttonLink(`dead-letters/purge${search}`, search ? t.purgeGroup : t.purge, {
+    icon: "trash",
+    tone: "danger",
+  });
+  return [
+    buttonLink(`dead-letters/retry${search}`, search ? t.retryGroup : t.retryMany, {
+      icon: "retry",
+      tone: search ? "primary" : "plain",
+    }),
+    moreMenu(v, purge),
+  ];
+}
 
 /** Open dead letters, grouped by job type and error. Each group shows the error of one of them. */
 async function groupsPage(v: Visit): Promise<View> {
   const t = deadLetterTexts[v.locale];
-  const [page, pauses] = await Promise.all([
-    v.api.list("listDeadLetterGroups", v),
-    v.api.call("listJobPauses"),
-  ]);
   const tenantId = v.query.get("tenantId");
-  const searchFor = ({ jobTypeName, errorPattern }: typeof page.items[number]) =>
+  const searchFor = ({ jobTypeName, errorPattern }: Row<"listDeadLetterGroups">) =>
     searchOf({ jobTypeName, errorPattern, tenantId });
-  return {
+  return await listView(v, "listDeadLetterGroups", {
     title: t.title,
-    actions: actions(v),
-    body: [
-      <PauseBanner v={v} pauses={pauses} />,
-      viewTabs(v, "dead-letters"),
-      list(v, page, {
-        path: "dead-letters",
-        id: "groups",
-        icon: "check",
-        caption: t.groupsCaption,
-        empty: [t.empty, t.emptyText],
-        everySeconds: 10,
-        columns: [
-          {
-            head: t.error,
-            cell: (group) => (
-              <a
-                class="clamp"
-                href={`dead-letters/list${searchFor(group)}`}
-                title={group.exampleError ?? ""}
-              >
-                {group.exampleError || <em>{t.noError}</em>}
-              </a>
-            ),
-            below: [[jobTexts[v.locale].jobType, ({ jobTypeName }) => jobTypeName]],
-          },
-          { head: t.open, align: "end", cell: ({ count }) => number(v, count), onPhone: true },
-          timeColumn(v, t.first, "firstFailedAt", { wideOnly: true }),
-          timeColumn(v, t.last, "lastFailedAt"),
-          {
-            head: t.actions,
-            cell: (group) => (
-              group.errorPattern && (
-                <span class="row">
-                  {buttonLink(`dead-letters/retry${searchFor(group)}`, t.retryGroup, { icon: "retry" })}
-                  {buttonLink(`dead-letters/purge${searchFor(group)}`, t.purgeGroup, { icon: "trash" })}
-                </span>
-              )
-            ),
-          },
-        ],
-      }),
+    actions: bulkButtons(v),
+    top: [<PauseBanner v={v} />, viewTabs(v, "dead-letters")],
+    caption: t.groupsCaption,
+    empty: [t.empty, t.emptyText],
+    everySeconds: 10,
+    columns: [
+      {
+        head: t.error,
+        cell: (group) => (
+          <a class="clamp" href={`dead-letters/list${searchFor(group)}`} title={group.exampleError ?? ""}>
+            {group.exampleError || <em>{t.noError}</em>}
+          </a>
+        ),
+        below: [[t.jobType, ({ jobTypeName }) => jobTypeName]],
+      },
+      { head: t.open, align: "end", cell: ({ count }) => number(v, count), onPhone: true },
+      timeColumn(v, t.first, "firstFailedAt", { wideOnly: true }),
+      timeColumn(v, t.last, "lastFailedAt"),
+      actionsColumn(v, (group) => (
+        group.errorPattern && (
+          <span class="row">
+            {buttonLink(`dead-letters/retry${searchFor(group)}`, t.retryGroup, { icon: "retry" })}
+            {buttonLink(`dead-letters/purge${searchFor(group)}`, t.purgeGroup, { icon: "trash" })}
+          </span>
+        )
+      )),
     ],
-  };
+  });
 }
 
 /** A list of dead letters. The query may limit it to one group. */
 async function deadLettersPage(v: Visit): Promise<View> {
   const t = deadLetterTexts[v.locale];
-  const j = jobTexts[v.locale];
-  const group = {
-    jobTypeName: v.query.get("jobTypeName"),
-    errorPattern: v.query.get("errorPattern"),
-    tenantId: v.query.get("tenantId"),
-  };
+  const [jobTypeName, errorPattern] = [v.query.get("jobTypeName"), v.query.get("errorPattern")];
   const { fromDate: failedFrom, toDate: failedTo } = periodOf(v);
-  const [page, pauses] = await Promise.all([
-    v.api.list("listDeadLetters", v, { failedFrom, failedTo }),
-    v.api.call("listJobPauses"),
-  ]);
-  const names = v.scope ? null : await tenantNames(v, page.items.map(({ tenantId }) => tenantId));
-  const parts = {
-    path: "dead-letters/list",
-    id: "dead-letters",
-    icon: "check",
-    top: [<PauseBanner v={v} pauses={pauses} />, !group.errorPattern && viewTabs(v, "dead-letters/list")],
-    above: <SearchedNote v={v} from={t.from} />,
-    caption: t.caption,
-    empty: [t.empty, t.emptyText] as [string, string],
-    filters: [
-      hidden("errorPattern"),
-      text("jobTypeName", j.jobType, { maxlength: 200 }),
-      text("errorContains", t.errorContains, { maxlength: 500 }),
-      ...period({ from: t.from, to: t.to }),
-      choice("isRetried", t.show, { false: t.onlyOpen, true: t.onlyRetried }, j.all),
-    ],
-    everySeconds: 10,
-    bulk: deadLetterActions,
-    columns: [
-      linkColumn(j.job, ({ id, jobTypeName }) => [`dead-letters/${id}`, jobTypeName], {
-        below: [[j.id, ({ id }) => <code title={id}>{shortId(id)}</code>]],
-      }),
-      { head: t.error, cell: ({ errorMessage }) => <span class="clamp">{errorMessage ?? t.noError}</span> },
-      ...tenantColumn<Row<"listDeadLetters">>(j, names),
-      { head: j.queue, cell: ({ queue }) => queue, wideOnly: true },
-      { head: j.attempts, align: "end", cell: ({ attempts }) => number(v, attempts), wideOnly: true },
-      timeColumn(v, t.failed, "failedAt"),
-      {
-        head: t.status,
-        cell: (row) =>
-          row.retriedJobId
-            ? <a href={`jobs/${row.retriedJobId}`}>{t.retried}</a>
-            : retryButton(v, row, v.scope?.name ?? names?.get(row.tenantId ?? "")),
-      },
-    ],
-  } satisfies ListOptions<Row<"listDeadLetters">>;
-  const search = searchOf(group);
+  const page = await v.api.list("listDeadLetters", v, { failedFrom, failedTo });
+  const names = await tenantNames(v, page.items.map(({ tenantId }) => tenantId));
+  const group = errorPattern && searchOf({ jobTypeName, errorPattern, tenantId: v.query.get("tenantId") });
   return {
-    title: page.items[0] && group.errorPattern
-      ? t.groupOf(page.items[0].jobTypeName)
-      : group.jobTypeName ?? t.title,
-    crumbs: group.errorPattern || group.jobTypeName ? undefined : [],
-    actions: group.errorPattern
-      ? [
-        buttonLink(`dead-letters/retry${search}`, t.retryGroup, { icon: "retry", tone: "primary" }),
-        moreMenu(
-          v,
-          buttonLink(`dead-letters/purge${search}`, t.purgeGroup, { icon: "trash", tone: "danger" }),
-        ),
-      ]
-      : actions(v),
-    body: list(v, page, parts),
+    title: page.items[0] && group ? t.groupOf(page.items[0].jobTypeName) : jobTypeName ?? t.title,
+    crumbs: group || jobTypeName ? undefined : [],
+    actions: bulkButtons(v, group || undefined),
+    body: list(v, page, {
+      top: [<PauseBanner v={v} />, !group && viewTabs(v, "dead-letters/list")],
+      above: <SearchedNote v={v} from={t.from} />,
+      caption: t.caption,
+      empty: [t.empty, t.emptyText],
+      filters: [
+        hidden("errorPattern"),
+        text("jobTypeName", t.jobType, { maxlength: 200 }),
+        text("errorContains", t.errorContains, { maxlength: 500 }),
+        ...period(t),
+        choice("isRetried", t.show, { false: t.onlyOpen, true: t.onlyRetried }, jobTexts[v.locale].all),
+      ],
+      everySeconds: 10,
+      bulk: deadLetterActions,
+      columns: [
+        linkColumn(t.job, ({ id, jobTypeName }) => [`dead-letters/${id}`, jobTypeName], {
+          below: [[t.id, ({ id }) => <code title={id}>{shortId(id)}</code>]],
+        }),
+        {
+          head: t.error,
+          cell: ({ errorMessage }) => <span class="clamp">{errorMessage ?? t.noError}</span>,
+        },
+        ...await tenantColumn(v, page.items),
+        { head: t.queue, cell: ({ queue }) => queue, wideOnly: true },
+        { head: t.attempts, align: "end", cell: ({ attempts }) => number(v, attempts), wideOnly: true },
+        timeColumn(v, t.failed, "failedAt"),
+        {
+          head: t.status,
+          cell: (row) =>
+            row.retriedJobId
+              ? <a href={`jobs/${row.retriedJobId}`}>{t.retried}</a>
+              : retryButton(v, row, names),
+        },
+      ],
+    }),
   };
 }
 
 const retryButton = (
   v: Visit,
   { id, jobTypeName, tenantId }: Pick<Row<"listDeadLetters">, "id" | "jobTypeName" | "tenantId">,
-  tenant: string | undefined,
+  names: Map<string, string>,
   tone: "primary" | "plain" = "plain",
 ) =>
   actionButton(v, `dead-letters/${id}/retry`, deadLetterTexts[v.locale].retry, {
     icon: "retry",
     tone,
-    confirm: jobTexts[v.locale].againConfirm(jobTypeName, placeOf(v, tenant ?? tenantId)),
+    confirm: jobTexts[v.locale].againConfirm(
+      jobTypeName,
+      placeOf(v, names.get(tenantId ?? "") ?? tenantId),
+    ),
   });
 
 /** One dead letter: its job, error, arguments and retry. */
 async function deadLetterPage(v: Visit): Promise<View> {
   const t = deadLetterTexts[v.locale];
-  const j = jobTexts[v.locale];
+  const { args } = jobTexts[v.locale];
   const entry = await v.api.call("readDeadLetter", { params: v.params });
-  const names = await tenantNames(v, [entry.tenantId]);
   const { id, jobId, jobTypeName, queue, attempts, errorMessage, failedAt, retriedAt, retriedJobId } = entry;
+  const jobLink = (id: string) => <a href={`jobs/${id}`}>{shortId(id)}</a>;
   return {
     title: jobTypeName,
-    actions: retriedJobId ? undefined : retryButton(v, entry, names.get(entry.tenantId ?? ""), "primary"),
+    actions: !retriedJobId && retryButton(v, entry, await tenantNames(v, [entry.tenantId]), "primary"),
     body: [
       <Card title={<Badge tone={retriedJobId ? "ok" : "bad"}>{retriedJobId ? t.retried : t.isOpen}</Badge>}>
         {factList([
-          ["Id", <CopyValue v={v} value={id} />],
+          [t.id, <CopyValue v={v} value={id} />],
           timelineFact(v, { jobId }),
-          [
-            t.job,
-            <a href={`jobs/${jobId}`}>
-              <code>{shortId(jobId)}</code>
-            </a>,
-          ],
-          [j.queue, queue],
-          [j.attempts, number(v, attempts)],
+          [t.job, jobLink(jobId)],
+          [t.queue, queue],
+          [t.attempts, number(v, attempts)],
           [t.failed, <Time v={v} at={failedAt} />],
-          retriedJobId && [
-            t.newJob,
-            <>
-              <a href={`jobs/${retriedJobId}`}>
-                <code>{shortId(retriedJobId)}</code>
-              </a>{" "}
-              <Time v={v} at={retriedAt} />
-            </>,
-          ],
+          retriedJobId && [t.newJob, [jobLink(retriedJobId), " ", <Time v={v} at={retriedAt} />]],
         ])}
       </Card>,
       <div class="grid-2">
         <Card title={t.error}>
           <pre class="code-block error-text" tabindex={0}>{errorMessage ?? t.noError}</pre>
         </Card>
-        <Card title={j.args}>
-          <JsonText value={entry.serializedArgs} label={j.args} />
+        <Card title={args}>
+          <JsonText value={entry.serializedArgs} label={args} />
         </Card>
       </div>,
     ],

@@ -30,8 +30,6 @@ export const deployPages: ConsolePage[] = [
       const t = deployTexts[v.locale];
       const f = new Fields(v, sent, "createDeployMark");
       return await listView(v, "listDeployMarks", {
-        path: "deploys",
-        icon: "workers",
         title: t.title,
         crumbs: [crumb(v)],
         top: [

@@ -40,12 +40,11 @@ const CANCELLABLE: ReadonlySet<Job["status"]> = new Set([
 async function jobPage(v: Visit): Promise<View> {
   const t = jobTexts[v.locale];
   const { params } = v;
-  const [job, executions, continuations, types, pauses] = await Promise.all([
+  const [job, executions, continuations, types] = await Promise.all([
     v.api.call("readJob", { params }),
     v.api.list("listJobExecutions", v),
     v.api.call("listJobContinuations", { params }),
     v.api.call("listJobTypes"),
-    v.api.call("listJobPauses"),
   ]);
   const shownLog = v.query.get("log") ?? String(executions.items[0]?.attemptNumber ?? 0);
   const [log, tenants] = await Promise.all([readLog(v, shownLog), tenantNames(v, [job.tenantId])]);
@@ -57,7 +56,7 @@ async function jobPage(v: Visit): Promise<View> {
       : undefined,
     body: (
       <LivePart v={v} id="job" {...ENDED.includes(job.status) ? {} : { everySeconds: 2 }}>
-        <PauseBanner v={v} pauses={pauses} />
+        <PauseBanner v={v} />
         <Card
           title={jobStates.badge(v, job.status)}
           actions={<JobActions v={v} job={job} tenant={tenants.get(job.tenantId ?? "")} />}

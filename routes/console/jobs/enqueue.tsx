@@ -20,7 +20,7 @@ export const enqueuePage = formPage({
   path: "jobs/new",
   async show(v, sent) {
     const t = jobTexts[v.locale];
-    const [types, pauses] = await Promise.all([v.api.call("listJobTypes"), v.api.call("listJobPauses")]);
+    const types = await v.api.call("listJobTypes");
     const copy = v.query.get("copy");
     const copied = copy ? await v.api.call("readJob", { params: { id: copy } }) : null;
     const name = sent?.form?.get("jobTypeName") ?? v.query.get("jobTypeName") ?? copied?.jobTypeName;
@@ -34,7 +34,7 @@ export const enqueuePage = formPage({
     return {
       title: t.enqueue,
       body: [
-        <PauseBanner v={v} pauses={pauses} />,
+        <PauseBanner v={v} />,
         <Card>
           <TypeChoice v={v} types={types} type={type} action="jobs/new" />
           <Form fields={f} action="jobs/new" submit={t.enqueueNow} back="jobs">

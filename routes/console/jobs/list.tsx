@@ -21,7 +21,6 @@ import { defineStates } from "../components/states.tsx";
 import type { Column } from "../components/table.tsx";
 import { tabBar } from "../components/tabs.tsx";
 import { duration, number, shortId, Time } from "../components/values.tsx";
-import { tenantNames } from "../shared/access_queries.ts";
 import { EMPTY_PAGE, type Page, type Query, Refusal, searchOf } from "../shared/api.ts";
 import { jsonIn, rowActions, type View, type Visit } from "../shared/page.ts";
 import { withCount } from "../shared/languages.ts";
@@ -52,13 +51,11 @@ export async function jobsPage(v: Visit): Promise<View> {
   const filters = { ...counted, ...rows };
   const isCounted = Object.values(rows).every((value) => !value);
   const order = { orderBy: sortBy, ascending: sortBy ? sortDirection !== "Descending" : null };
-  const [{ page, mistake }, counts, pauses, types] = await Promise.all([
+  const [{ page, mistake }, counts, types] = await Promise.all([
     readPage(v, { ...filters, ...order }),
     isCounted ? v.api.call("countJobsByStatus", { query: filters as Record<string, string> }) : null,
-    v.api.call("listJobPauses"),
     v.api.call("listJobTypes"),
   ]);
-  const names = v.scope ? null : await tenantNames(v, page.items.map(({ tenantId }) => tenantId));
   const schemas = new Map(types.map(({ name, argsSchema }) => [name, argsSchema]));
   return {
     title: t.jobs,
@@ -67,8 +64,6 @@ export async function jobsPage(v: Visit): Promise<View> {
       buttonLink("jobs/new", t.enqueue, { icon: "plus", tone: "primary" }),
     ],
     body: list(v, page, {
-      path: "jobs",
-      icon: "jobs",
       bulk: jobActions,
       caption: t.caption,
       empty: [t.noJobs, t.noJobsText],
@@ -87,12 +82,12 @@ export async function jobsPage(v: Visit): Promise<View> {
       ],
       everySeconds: isCounted ? 5 : 30,
       above: [
-        <PauseBanner v={v} pauses={pauses} />,
+        <PauseBanner v={v} />,
         mistake && <Notice tone="warn">{mistake}</Notice>,
         <SearchedNote v={v} from={t.from} />,
         <StatusTabs v={v} counts={counts?.statuses ?? null} />,
       ],
-      columns: jobColumns(v, { tenants: names, schemas }),
+      columns: jobColumns(v, { tenant: await tenantColumn(v, page.items), schemas }),
     }),
   };
 }
@@ -164,13 +159,12 @@ function StatusTabs({ v, counts }: { v: Visit; counts: { status: JobStatus; coun
   ]);
 }
 
-/** Columns of a table of jobs. @param more.tenants names by id, if the jobs are of several tenants */
+/** Columns of a table of jobs. @param more.tenant the column with their tenants */
 export function jobColumns(
   v: Visit,
-  more: { tenants?: Map<string, string> | null; schemas?: Map<string, Record<string, unknown>> } = {},
+  { tenant = [], schemas }: { tenant?: Column<Job>[]; schemas?: Map<string, Record<string, unknown>> } = {},
 ): Column<Job>[] {
   const t = jobTexts[v.locale];
-  const { tenants, schemas } = more;
   return [
     {
       head: t.job,
@@ -183,7 +177,7 @@ export function jobColumns(
         [t.id, ({ id }) => <code title={id}>{shortId(id)}</code>],
       ],
     },
-    ...tenantColumn<Job>(t, tenants),
+    ...tenant,
     {
       head: t.status,
       sort: "Status",

@@ -5,27 +5,23 @@ import { pauseTexts } from "./worker_texts.ts";
 import { actionButton, buttonLink } from "../components/forms.tsx";
 import { Notice } from "../components/notice.tsx";
 import { Time } from "../components/values.tsx";
-import { pathOfPaused, queuePath, typePath } from "../shared/job_paths.ts";
+import { pathOfPaused, typePath } from "../shared/job_paths.ts";
 import { actingApi, actsHere, reachOf } from "../shared/scope.ts";
 import type { Answer } from "../shared/operations.ts";
 
 const REASON_LENGTH = 500;
 const permissions = ["manage:jobs"];
 
-type Kind = "Queue" | "Type";
+type Pause = Answer<"listJobPauses">[number];
 
 /** The form that asks for the reason of a pause, and the action that ends the pause. */
-const pagesOf = (
-  kind: Kind,
-  path: string,
-  name: (v: Visit) => string,
-  pathOf: (name: string) => string,
-): ConsolePage[] => {
-  const back = (v: Visit) => pathOf(name(v));
-  const title = (v: Visit) => pauseTexts[v.locale][`pause${kind}`](name(v), reachOf(v));
-  const result = (v: Visit, state: "Paused" | "Resumed") => {
-    const key = `${kind === "Queue" ? "queue" : "type"}${state}` as const;
-    return done(back(v), pauseTexts[v.locale][key](name(v), reachOf(v)));
+function pagesOf(kind: Pause["kind"], path: string, name: (v: Visit) => string): ConsolePage[] {
+  const one = kind === "queue" ? "Queue" : "Type";
+  const back = (v: Visit) => pathOfPaused({ kind, name: name(v) });
+  const title = (v: Visit) => pauseTitle(v, kind, name(v));
+  const result = (v: Visit, text: "nowPaused" | "nowResumed") => {
+    const t = pauseTexts[v.locale];
+    return done(back(v), t[text](t[kind], name(v), reachOf(v)));
   };
   return [
     formPage({
@@ -44,39 +40,53 @@ const pagesOf = (
       },
       async send(v, form) {
         const body = { reason: optionalField(form, "reason") };
-        await (await actingApi(v)).call(`pauseJob${kind}`, { params: v.params, body });
-        return result(v, "Paused");
+        await (await actingApi(v)).call(`pauseJob${one}`, { params: v.params, body });
+        return result(v, "nowPaused");
       },
     }),
     {
       path: `${path}/resume`,
       permissions,
       async post(v) {
-        await (await actingApi(v)).act(`resumeJob${kind}`, v);
-        return result(v, "Resumed");
+        await (await actingApi(v)).act(`resumeJob${one}`, v);
+        return result(v, "nowResumed");
       },
     },
   ];
-};
+}
+
+/** "Pause queue mail in Northwind". */
+export function pauseTitle(v: Visit, kind: Pause["kind"], name: string): string {
+  const t = pauseTexts[v.locale];
+  return t.pauseIt(t[kind].toLowerCase(), name, reachOf(v));
+}
 
 /** Pausing and resuming queues and job types. */
 export const pausePages: ConsolePage[] = [
-  ...pagesOf("Queue", "queues/{queue}", ({ params }) => params.queue ?? "", queuePath),
-  ...pagesOf("Type", "job-types/{name}", ({ params }) => params.name ?? "", typePath),
+  ...pagesOf("queue", "queues/{queue}", ({ params }) => params.queue ?? ""),
+  ...pagesOf("type", "job-types/{name}", ({ params }) => params.name ?? ""),
 ];
 
-type Pause = Answer<"listJobPauses">[number];
-
-/** Says what is paused, why and since when, with the button to resume it. Nothing is shown while nothing is paused. */
-export function PauseBanner({ v, pauses }: { v: Visit; pauses: Pause[] }) {
-  if (pauses.length === 0) return null;
-  return (
+/**
+ * Says what is paused, why and since when, with the button to resume it. Nothing is shown while nothing is paused.
+ * @param fits selects pauses; absent: all of the scope
+ */
+export async function PauseBanner({ v, fits = () => true }: { v: Visit; fits?: (pause: Pause) => boolean }) {
+  const t = pauseTexts[v.locale];
+  const pauses = (await v.api.call("listJobPauses")).filter(fits);
+  return pauses.length > 0 && (
     <Notice tone="warn">
       <ul class="pauses">
         {pauses.map((pause) => (
           <li class="row between">
-            <PauseText v={v} pause={pause} />
-            <ResumeButton v={v} pause={pause} />
+            <span>
+              {t[pause.kind]} <a href={pathOfPaused(pause)}>{pause.name}</a> {t.isPaused}
+              {pause.scope === "all" && ` ${t.forAll}`}: {pause.reason ?? t.noReason} (<Time
+                v={v}
+                at={pause.pausedAt}
+              />)
+            </span>
+            <PauseButton v={v} kind={pause.kind} name={pause.name} pause={pause} />
           </li>
         ))}
       </ul>
@@ -84,42 +94,26 @@ export function PauseBanner({ v, pauses }: { v: Visit; pauses: Pause[] }) {
   );
 }
 
-function PauseText({ v, pause: { kind, name, scope, reason, pausedAt } }: { v: Visit; pause: Pause }) {
-  const t = pauseTexts[v.locale];
-  return (
-    <span>
-      {kind === "queue" ? t.queueIs : t.typeIs} <a href={pathOfPaused({ kind, name })}>{name}</a> {t.isPaused}
-      {scope === "all" && ` ${t.forAll}`}: {reason ?? t.noReason} (<Time v={v} at={pausedAt} />)
-    </span>
-  );
-}
-
-/** The path of the actions on a queue or a job type. */
-const actionsPath = ({ kind, name }: Pick<Pause, "kind" | "name">): string =>
-  `${kind === "queue" ? "queues" : "job-types"}/${encodeURIComponent(name)}`;
-
-/** The button that pauses in exactly the scope of the page, for viewers who may. */
-export const pauseButton = (v: Visit, kind: Pause["kind"], name: string) =>
-  actsHere(v) && may(v.viewer, "manage:jobs") &&
-  buttonLink(`${actionsPath({ kind, name })}/pause`, pauseTexts[v.locale].pauseIn(reachOf(v)), {
-    icon: "pause",
-  });
-
 /**
- * The button that ends a pause, for viewers who may end it. A tenant cannot end a pause for all: members of the platform
- * are led to the whole service.
+ * The button that pauses a queue or a job type in exactly the scope of the page, or ends its pause, for viewers who may. A
+ * tenant cannot end a pause for all: members of the platform are led to the whole service.
  */
-export function ResumeButton({ v, pause: { kind, name, scope } }: {
+export function PauseButton({ v, kind, name, pause }: {
   v: Visit;
-  pause: Pick<Pause, "kind" | "name" | "scope">;
+  kind: Pause["kind"];
+  name: string;
+  pause: Pick<Pause, "scope"> | null;
 }) {
   const t = pauseTexts[v.locale];
+  const path = `${kind === "queue" ? "queues" : "job-types"}/${encodeURIComponent(name)}`;
   if (!may(v.viewer, "manage:jobs")) return null;
-  if (v.scope && scope === "all") {
+  if (pause?.scope === "all" && v.scope) {
     const back = kind === "queue" ? "jobs" : typePath(name);
     return v.viewer.isInPlatform &&
       actionButton(v, "tenant", t.toService, { fields: { tenantId: "", back } });
   }
-  if (!v.scope && scope === "tenant" || !actsHere(v)) return null;
-  return actionButton(v, `${actionsPath({ kind, name })}/resume`, t.resumeIn(reachOf(v)), { icon: "play" });
+  if (!actsHere(v) || pause?.scope === "tenant" && !v.scope) return null;
+  return pause
+    ? actionButton(v, `${path}/resume`, t.resumeIn(reachOf(v)), { icon: "play" })
+    : buttonLink(`${path}/pause`, t.pauseIn(reachOf(v)), { icon: "pause" });
 }

@@ -5,7 +5,6 @@ import { Card, Empty, Notice } from "../components/notice.tsx";
 import { linkColumn, listView, tenantColumn } from "../components/list.tsx";
 import { type Column, dataTable, LivePart, tableCard } from "../components/table.tsx";
 import { Badge, factList, JsonText, Time } from "../components/values.tsx";
-import { tenantNames } from "../shared/access_queries.ts";
 import { action, actionsOf, done, formPage } from "../shared/actions.ts";
 import { recurringPath } from "../shared/job_paths.ts";
 import { FORMAT_TAGS } from "../shared/languages.ts";
@@ -111,15 +110,10 @@ type Recurring = Row<"listRecurringJobs">;
 /** Recurring jobs by id. */
 async function listRecurring(v: Visit): Promise<View> {
   const t = recurringJobTexts[v.locale];
-  const pauses = await v.api.call("listJobPauses");
   return await listView(v, "listRecurringJobs", {
-    path: "recurring",
-    id: "recurring",
-    icon: "recurring",
     title: t.title,
     actions: buttonLink("recurring/new/form", t.create, { icon: "plus", tone: "primary" }),
-    query: { pageSize: 50 },
-    top: [scheduleTabs(v, "recurring"), <PauseBanner v={v} pauses={pauses} />],
+    top: [scheduleTabs(v, "recurring"), <PauseBanner v={v} />],
     caption: t.caption,
     empty: [t.empty, t.emptyText],
     everySeconds: 15,
@@ -127,10 +121,7 @@ async function listRecurring(v: Visit): Promise<View> {
       linkColumn(t.id, (recurring) => [recurringPath(v, recurring), recurring.jobId], {
         below: [[jobTexts[v.locale].jobType, ({ jobTypeName }) => jobTypeName]],
       }),
-      ...tenantColumn<Recurring>(
-        jobTexts[v.locale],
-        v.scope ? null : await tenantNames(v, rows.map(({ tenantId }) => tenantId)),
-      ),
+      ...await tenantColumn(v, rows),
       {
         head: t.schedule,
         cell: ({ cronExpression }) => describeCron(v.locale, cronExpression) ?? <code>{cronExpression}</code>,
@@ -189,14 +180,12 @@ function Controls({ v, recurring }: { v: Visit; recurring: Recurring }) {
 async function recurringJobPage(v: Visit): Promise<View> {
   const t = recurringJobTexts[v.locale];
   const { params } = v;
-  const [recurring, { nextRuns }, runs, pauses] = await Promise.all([
+  const [recurring, { nextRuns }, runs] = await Promise.all([
     v.api.call("readRecurringJob", { params }),
     v.api.call("listRecurringJobNextRuns", { params }),
     v.api.call("listRecurringJobRuns", { params }),
-    v.api.call("listJobPauses"),
   ]);
   const { jobId, isPaused, jobTypeName, queue, lastStatus } = recurring;
-  const ofItsJobs = pauses.filter(({ kind, name }) => name === (kind === "queue" ? queue : jobTypeName));
   return {
     title: jobId,
     actions: [
@@ -206,7 +195,7 @@ async function recurringJobPage(v: Visit): Promise<View> {
     ],
     body: (
       <LivePart v={v} id="recurring-job" everySeconds={10}>
-        <PauseBanner v={v} pauses={ofItsJobs} />
+        <PauseBanner v={v} fits={({ kind, name }) => name === (kind === "queue" ? queue : jobTypeName)} />
         <div class="grid-2">
           <Card
             title={isPaused ? <Badge tone="warn">{t.paused}</Badge> : <Badge tone="ok">{t.active}</Badge>}

@@ -13,17 +13,17 @@ import { typePath } from "../shared/job_paths.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import type { View, Visit } from "../shared/page.ts";
 import { jobStates } from "./list.tsx";
-import { PauseBanner, pauseButton, ResumeButton } from "./pauses.tsx";
+import { PauseBanner, PauseButton } from "./pauses.tsx";
 import { jobTexts, typeTexts } from "./texts.ts";
 
 /** The job types that the viewer can enqueue, with their limits and pauses. */
 export async function typesPage(v: Visit): Promise<View> {
   const t = typeTexts[v.locale];
-  const [types, pauses] = await Promise.all([v.api.call("listJobTypes"), v.api.call("listJobPauses")]);
+  const types = await v.api.call("listJobTypes");
   return {
     title: t.title,
     body: [
-      <PauseBanner v={v} pauses={pauses} />,
+      <PauseBanner v={v} />,
       <Card>
         {dataTable(t.caption, types, <Empty icon="jobs" title={t.none}>{t.noneText}</Empty>, [
           { head: t.name, cell: ({ name }) => <a href={typePath(name)}>{name}</a> },
@@ -45,18 +45,12 @@ export async function typesPage(v: Visit): Promise<View> {
             cell: ({ rateLimit }) => rateLimit ? t.limitOf(rateLimit.count, rateLimit.perSeconds) : "–",
             wideOnly: true,
           },
-          { head: t.pause, cell: (type) => <PauseButton v={v} type={type} /> },
+          { head: t.pause, cell: (type) => <PauseButton v={v} kind="type" {...type} /> },
         ])}
       </Card>,
     ],
   };
 }
-
-/** The button that pauses or resumes a job type, for viewers who may. */
-const PauseButton = ({ v, type: { name, pause } }: {
-  v: Visit;
-  type: Pick<Row<"listJobTypes">, "name" | "pause">;
-}) => pause ? <ResumeButton v={v} pause={pause} /> : <>{pauseButton(v, "type", name)}</>;
 
 type Stats = Answer<"readJobTypeStats">;
 type Type = Row<"listJobTypes">;
@@ -70,6 +64,7 @@ export async function typePage(v: Visit): Promise<View> {
   const window = v.query.get("window") === "day" ? "day" : "hour";
   const { fromDate: from, toDate: to } = periodOf(v);
   const ofType = { jobTypeName: name };
+  const isOfType = (pause: { kind: string; name: string }) => pause.kind === "type" && pause.name === name;
   const [stats, types, pauses, { statuses }, failed, dead] = await Promise.all([
     v.api.call("readJobTypeStats", { params: { name }, query: { window, from, to } }),
     v.api.call("listJobTypes"),
@@ -79,18 +74,18 @@ export async function typePage(v: Visit): Promise<View> {
     v.api.call("listDeadLetters", { query: { ...ofType, isRetried: "false", pageSize: ERRORS_SHOWN } }),
   ]);
   const type = types.find((type) => type.name === name);
-  const pause = pauses.find((one) => one.kind === "type" && one.name === name) ?? null;
+  const pause = pauses.find(isOfType) ?? null;
   return {
     title: name,
     actions: [
       buttonLink(jobsOf(name), t.jobsOfType, { icon: "jobs" }),
-      <PauseButton v={v} type={{ name, pause }} />,
+      <PauseButton v={v} kind="type" name={name} pause={pause} />,
       type &&
       buttonLink(`jobs/new${searchOf({ jobTypeName: name })}`, t.enqueue, { icon: "plus", tone: "primary" }),
     ],
     body: (
       <LivePart v={v} id="job-type" everySeconds={10}>
-        <PauseBanner v={v} pauses={pauses.filter((one) => one === pause)} />
+        <PauseBanner v={v} fits={isOfType} />
         <PeriodTabs v={v} path={typePath(name)} />
         <Totals v={v} total={stats.total} />
         <div class="grid-2">

@@ -42,9 +42,9 @@ export const workersPage: ConsolePage = {
   permissions: ["admin:system"],
   async get(v) {
     const t = workerTexts[v.locale];
-    const [all, pauses] = isOpen(v, "jobs")
-      ? await Promise.all([v.api.call("listJobWorkers"), v.api.call("listJobPauses")])
-      : [(await v.api.call("readOverview")).workers ?? [], []];
+    const all = isOpen(v, "jobs")
+      ? await v.api.call("listJobWorkers")
+      : (await v.api.call("readOverview")).workers ?? [];
     const byAreas = Map.groupBy(
       all.filter(({ isRemote }) => !isRemote),
       ({ program }) => areasOfProgram(program),
@@ -62,7 +62,7 @@ export const workersPage: ConsolePage = {
       body: [
         !isOne && <HealthTabs v={v} current="workers" />,
         <LivePart v={v} id="workers" everySeconds={5}>
-          <PauseBanner v={v} pauses={pauses} />
+          {isOpen(v, "jobs") && <PauseBanner v={v} />}
           {byAreas.size > 1 && (
             <Notice tone="warn">
               {t.otherAreas(

@@ -4,7 +4,6 @@ import { choice, hidden, list, period, search, tenantColumn, text, timeColumn } 
 import { Statistic, StatisticRow } from "../components/statistics.tsx";
 import { Person, userNames } from "../components/user_names.tsx";
 import { number, Time } from "../components/values.tsx";
-import { tenantNames } from "../shared/access_queries.ts";
 import { searchOf } from "../shared/api.ts";
 import { everywhere, inTenantOf, isOwnRow } from "../shared/scope.ts";
 import type { Answer } from "../shared/operations.ts";
@@ -50,7 +49,6 @@ export async function listPage(v: Visit): Promise<View> {
       },
     }),
   ]);
-  const names = everywhere(v).everywhere && await tenantNames(v, page.items.map(({ tenantId }) => tenantId));
   // The recipient of an in-app message is the id of a user.
   const people = await userNames(
     v,
@@ -61,9 +59,6 @@ export async function listPage(v: Visit): Promise<View> {
     title: t.title,
     actions: buttonLink("notifications/send", t.send, { icon: "plus", tone: "primary" }),
     body: list(v, page, {
-      path: "notifications",
-      id: "messages-list",
-      icon: "notifications",
       caption: t.caption,
       empty: [t.empty, t.emptyText],
       filters: [
@@ -95,7 +90,7 @@ export async function listPage(v: Visit): Promise<View> {
             ],
           ],
         },
-        ...tenantColumn<Summary>(t, names || null),
+        ...await tenantColumn(v, page.items),
         {
           head: t.status,
           cell: ({ status }) => messageStates.badge(v, status),

@@ -20,8 +20,6 @@ export const senderPages: ConsolePage[] = [
       const t = looksTexts[v.locale];
       const f = new Fields(v, sent, "addNotificationSender", { method: "Dns" });
       return listView(v, "listNotificationSenders", {
-        path: "senders",
-        icon: "notifications",
         title: t.senders,
         top: [
           <p class="muted">{t.sendersIntro}</p>,

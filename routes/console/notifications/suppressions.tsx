@@ -18,8 +18,6 @@ export const suppressionPages: ConsolePage[] = [
       const reasons = suppressionReasonLabels[v.locale];
       const f = new Fields(v, sent, "addNotificationSuppression", { reason: "Manual" });
       return listView(v, "listNotificationSuppressions", {
-        path: "suppressions",
-        icon: "check",
         title: t.title,
         top: [
           <p class="muted">{t.intro}</p>,

@@ -2,7 +2,6 @@ import { TEMPLATE_KINDS } from "../../../domain/templates/read.ts";
 import { buttonLink, type Choice } from "../components/forms.tsx";
 import { choice, labelled, list, search, tenantColumn, text, timeColumn } from "../components/list.tsx";
 import { Badge } from "../components/values.tsx";
-import { tenantNames } from "../shared/access_queries.ts";
 import { orNull, Refusal } from "../shared/api.ts";
 import type { Answer } from "../shared/operations.ts";
 import { field, optionalField, typedText, type View, type Visit } from "../shared/page.ts";
@@ -18,13 +17,10 @@ export async function templatesPage(v: Visit): Promise<View> {
   const kinds = kindChoices(v);
   const query = { includeShipped: v.query.get("own") !== "true", ...everywhere(v) };
   const page = await v.api.list("listNotificationTemplates", v, query);
-  const names = query.everywhere ? await tenantNames(v, page.items.map(({ tenantId }) => tenantId)) : null;
   // Every tenant shows the service's own templates.
   const pageOf = (tenantId: string | null, end: string) =>
     tenantId === null ? `templates/${end}` : inTenantOf(v, tenantId, `templates/${end}`);
   const body = list(v, page, {
-    path: "templates",
-    icon: "templates",
     caption: t.caption,
     empty: [t.empty, t.emptyText],
     filters: [
@@ -42,7 +38,7 @@ export async function templatesPage(v: Visit): Promise<View> {
           [t.origin, ({ isShipped }) => isShipped && <Badge tone="idle">{t.builtin}</Badge>],
         ],
       },
-      ...tenantColumn<typeof page.items[number]>(t, names),
+      ...await tenantColumn(v, page.items),
       {
         head: t.kind,
         cell: ({ kind }) => <span class="nowrap">{kinds.find(({ value }) => value === kind)?.label}</span>,

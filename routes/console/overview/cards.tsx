@@ -4,7 +4,7 @@ import { Card, Empty, Notice } from "../components/notice.tsx";
 import { statisticList } from "../components/statistics.tsx";
 import { tableCard } from "../components/table.tsx";
 import { Badge, factList, number, percent, shortId, Time } from "../components/values.tsx";
-import { pauseButton, ResumeButton } from "../jobs/pauses.tsx";
+import { PauseButton } from "../jobs/pauses.tsx";
 import { runState, runStates, runTitle } from "../reports/model.tsx";
 import { searchOf } from "../shared/api.ts";
 import type { Answer, Row } from "../shared/operations.ts";
@@ -36,13 +36,13 @@ export function Queues({ v, overview }: { v: Visit; overview: Overview }) {
 /** The state of a queue: if it is paused the reason, and the button to pause or resume it. */
 function QueueState({ v, queue, pause }: { v: Visit } & Pick<Overview["queues"][number], "queue" | "pause">) {
   const t = overviewTexts[v.locale];
-  if (pause === null) {
-    return pauseButton(v, "queue", queue);
-  }
   return (
     <>
-      <Badge tone="warn">{pause.scope === "all" ? t.pausedForAll : t.paused}</Badge> {pause.reason}
-      <ResumeButton v={v} pause={pause} />
+      {pause && [
+        <Badge tone="warn">{pause.scope === "all" ? t.pausedForAll : t.paused}</Badge>,
+        ` ${pause.reason ?? ""}`,
+      ]}
+      <PauseButton v={v} kind="queue" name={queue} pause={pause} />
     </>
   );
 }

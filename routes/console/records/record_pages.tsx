@@ -82,8 +82,6 @@ export function recordPages(
           actions: may(v.viewer, managedBy) &&
             buttonLink(`${path}/new`, t.newOne(oneOf(record, v.locale)), { icon: "plus", tone: "primary" }),
           body: list(v, page, {
-            path,
-            icon: "files",
             top: top(v),
             caption: many,
             empty: about ? [t.noneYet(many), labelIn(about, v.locale)] : [t.noneYet(many)],

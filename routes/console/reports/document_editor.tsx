@@ -206,8 +206,6 @@ export const documentEditorPages: ConsolePage[] = [
 export async function documentTemplatesPage(v: Visit): Promise<View> {
   const t = documentTemplateTexts[v.locale];
   return await listView(v, "listDocumentTemplates", {
-    path: "document-templates",
-    icon: "templates",
     title: t.title,
     actions: may(v.viewer, "manage:document-templates") &&
       buttonLink("document-templates/new", t.newTemplate, { icon: "plus", tone: "primary" }),

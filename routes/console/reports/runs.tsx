@@ -30,7 +30,6 @@ import { defineStates } from "../components/states.tsx";
 import { Fields, formView } from "../components/fields.tsx";
 import { atInputs, deliveryFields, readDelivery } from "./request.tsx";
 import { periodOf } from "../components/date_inputs.ts";
-import { tenantNames } from "../shared/access_queries.ts";
 import { crumbsTo, everywhere, inTenantOf } from "../shared/scope.ts";
 import type { Row } from "../shared/operations.ts";
 
@@ -257,13 +256,9 @@ export async function runsPage(v: Visit): Promise<View> {
     }),
     readTemplates(v),
   ]);
-  const names = everywhere(v).everywhere && await tenantNames(v, page.items.map(({ tenantId }) => tenantId));
   return {
     title: t.history,
     body: list(v, page, {
-      path: "report-runs",
-      id: "runs",
-      icon: "reports",
       caption: t.historyCaption,
       empty: [t.noRuns, t.noRunsText],
       top: [
@@ -281,7 +276,7 @@ export async function runsPage(v: Visit): Promise<View> {
         ...period(t),
       ],
       everySeconds: page.items.some(isMoving) ? 2 : 15,
-      columns: await runColumns(v, page.items, names || null),
+      columns: await runColumns(v, page.items, await tenantColumn(v, page.items)),
     }),
   };
 }
@@ -296,7 +291,7 @@ const FilterNotice = ({ v, text }: { v: Visit; text: string }) => (
 export async function runColumns(
   v: Visit,
   runs: ListedRun[],
-  names: Map<string, string> | null = null,
+  tenant: Column<ListedRun>[] = [],
 ): Promise<Column<ListedRun>[]> {
   const t = reportTexts[v.locale];
   const schedules = await v.readScheduleNames(runs.map(({ id }) => id));
@@ -314,7 +309,7 @@ export async function runColumns(
         ]],
       },
     ),
-    ...tenantColumn<ListedRun>(t, names),
+    ...tenant,
     {
       head: t.status,
       cell: (run) => (

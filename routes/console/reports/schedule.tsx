@@ -167,9 +167,6 @@ export async function schedulesPage(v: Visit): Promise<View> {
   const t = scheduleTexts[v.locale];
   const templates = await readTemplates(v);
   return await listView(v, "listReportSchedules", {
-    path: "report-schedules",
-    id: "schedules",
-    icon: "schedules",
     title: t.schedules,
     actions: templates.length > 0 &&
       buttonLink("report-schedules/new", t.newSchedule, { icon: "plus", tone: "primary" }),

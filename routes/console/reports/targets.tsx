@@ -32,8 +32,6 @@ async function targetsPage(v: Visit): Promise<View> {
   const t = targetTexts[v.locale];
   const secret = await v.api.call("readReportWebhookSecret");
   return await listView(v, "listReportTargets", {
-    path: "report-targets",
-    icon: "files",
     title: t.targets,
     actions: [
       buttonLink("report-targets/new?kind=s3", t.newBucket, { icon: "plus", tone: "primary" }),

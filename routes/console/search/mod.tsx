@@ -6,6 +6,7 @@ import { deliveryJob } from "../../../domain/notifications/delivery/deliver.ts";
 import { errorTexts } from "../shared/common_texts.ts";
 import { type ConsoleSection, isOpen, may, type Outcome, type Visit } from "../shared/page.ts";
 import { actsHere, reachOf } from "../shared/scope.ts";
+import { pauseTitle } from "../jobs/pauses.tsx";
 import { pauseTexts } from "../jobs/worker_texts.ts";
 import { findAnyById, findElsewhere, type Found, KINDS, openSections } from "./kinds.ts";
 import { cleaned, idIn, traceIdIn } from "../shared/search_query.ts";
@@ -185,7 +186,7 @@ async function actionsLike(v: Visit, q: string): Promise<Group> {
     const pauses = (await v.api.call("listJobPauses")).filter(({ name }) => name.includes(object));
     items.push(...pauses.map(({ kind, name, reason }) => ({
       href: pathOfPaused({ kind, name }),
-      title: `${kind === "queue" ? p.queueIs : p.typeIs} ${name} ${p.isPaused}`,
+      title: `${p[kind]} ${name} ${p.isPaused}`,
       detail: reason,
     })));
   }
@@ -204,18 +205,17 @@ async function actionsLike(v: Visit, q: string): Promise<Group> {
 
 /** The pauses that a word may mean: of job types, and of the queue with this name. */
 async function pausesOf(v: Visit, object: string): Promise<Found[]> {
-  const p = pauseTexts[v.locale];
   const meant = WORDS.find(([words]) => words.test(object))?.[1];
   const types = meant
     ? [meant]
     : (await v.api.call("listJobTypes")).map(({ name }) => name).filter((name) => name.includes(object));
   const ofTypes = types.slice(0, 3).map((name) => ({
     href: `${typePath(name)}/pause`,
-    title: p.pauseType(name, reachOf(v)),
+    title: pauseTitle(v, "type", name),
     detail: null,
   }));
   const queues = meant ? (await v.api.call("listJobQueues")).map(({ queue }) => queue) : [object];
-  const ofQueue = { href: `queues/${object}/pause`, title: p.pauseQueue(object, reachOf(v)), detail: null };
+  const ofQueue = { href: `queues/${object}/pause`, title: pauseTitle(v, "queue", object), detail: null };
   return queues.includes(object) ? [ofQueue, ...ofTypes] : ofTypes;
 }
 

@@ -73,17 +73,17 @@ inBrowser("a refresh is dropped if the user started working in the list after th
   });
   await page.evaluate(`{
     globalThis.answered = new Promise((tell) => document.addEventListener("htmx:afterRequest", () => tell(1)));
-    document.getElementById("jobs-list").dataset.old = "yes";
+    document.getElementById("list").dataset.old = "yes";
   }`);
   await page.clock.fastForward(5_500);
   await asked.promise;
   await page.evaluate('getSelection().selectAllChildren(document.querySelector("tbody td"))');
   mayAnswer.resolve();
   await page.evaluate("answered");
-  assert.equal(await page.locator("#jobs-list[data-old]").count(), 1);
+  assert.equal(await page.locator("#list[data-old]").count(), 1);
   await page.evaluate("getSelection().empty()");
   await page.clock.fastForward(5_500);
-  await page.locator("#jobs-list[data-old]").waitFor({ state: "detached" });
+  await page.locator("#list[data-old]").waitFor({ state: "detached" });
 });
 
 inBrowser("going back from a filter restores the page, and it still works", async (b) => {

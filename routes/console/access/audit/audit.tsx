@@ -54,8 +54,6 @@ export async function auditPage(v: Visit): Promise<View> {
   return {
     title: t.title,
     body: list(v, page, {
-      path: "audit",
-      icon: "audit",
       caption: t.caption,
       empty: [t.empty, t.emptyText],
       top: auditTabs(v, "audit"),

@@ -107,8 +107,6 @@ async function permissionsPage(v: Visit): Promise<View> {
       buttonLink("permissions/new", t.newPermission, { icon: "plus", tone: "primary" }),
     ],
     body: list(v, { ...page, items: permissions }, {
-      path: "permissions",
-      icon: "permissions",
       caption: t.caption,
       empty: [t.empty, t.emptyText],
       filters: [

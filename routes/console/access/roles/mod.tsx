@@ -145,8 +145,6 @@ async function rolesPage(v: Visit): Promise<View> {
       buttonLink("roles/new", t.newRole, { icon: "plus", tone: "primary" }),
     ],
     body: list(v, page, {
-      path: "roles",
-      icon: "roles",
       caption: t.caption,
       empty: [t.empty, t.emptyText],
       above: summary && statisticList(v, [

@@ -68,8 +68,6 @@ async function tenantList(v: Visit, statistics: Child) {
   const page = await v.api.list("listTenants", v);
   const parents = await tenantNames(v, page.items.map(({ parentTenantId }) => parentTenantId));
   return list(v, page, {
-    path: "tenants",
-    icon: "tenants",
     caption: t.caption,
     empty: [t.empty, t.emptyText],
     filters: [

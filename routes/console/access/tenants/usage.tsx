@@ -66,8 +66,6 @@ export async function usagePage(v: Visit): Promise<View> {
     },
   ];
   return await listView(v, "listUsage", {
-    path: "tenants/usage",
-    icon: "tenants",
     title: t.title,
     query: {
       month: month || undefined,

@@ -51,8 +51,6 @@ async function importsPage(v: Visit): Promise<View> {
   const t = userTexts[v.locale];
   const { Updated, Unchanged, Failed } = outcomes.labels[v.locale];
   return await listView(v, "listUserImports", {
-    path: "user-imports",
-    icon: "users",
     title: t.imports,
     crumbs: [usersCrumb(v)],
     actions: buttonLink("user-imports/new", t.importUsers, { icon: "plus", tone: "primary" }),

@@ -25,8 +25,6 @@ async function invitationsPage(v: Visit): Promise<View> {
   const t = userTexts[v.locale];
   const mayInvite = may(v.viewer, "create:users");
   return await listView(v, "listInvitations", {
-    path: "invitations",
-    icon: "users",
     title: t.invitations,
     crumbs: [usersCrumb(v)],
     actions: mayInvite && buttonLink("invitations/new", t.invite, { icon: "plus", tone: "primary" }),

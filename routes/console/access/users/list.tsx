@@ -31,8 +31,6 @@ export async function usersPage(v: Visit): Promise<View> {
     title: t.users,
     actions: <Actions v={v} />,
     body: list(v, page, {
-      path: "users",
-      icon: "users",
       caption: t.users,
       empty: [t.empty, t.emptyText],
       top: <UserTabs v={v} current="users" />,
