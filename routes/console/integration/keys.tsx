@@ -90,15 +90,46 @@ async function listKeys(v: Visit, kind: KeyKind): Promise<View> {
     ],
     columns: async (keys) => {
       const people = await userNames(v, keys.map(({ createdBy }) => createdBy));
-      const { name, permissions, status, created, expires, lastUse } = keyColumns(v, people);
       return [
-        name,
-        permissions,
+        {
+          head: t.name,
+          sort: "name",
+          cell: ({ name }) => name,
+          below: [[t.beginsWith, ({ start }) => <code>{start}…</code>]],
+        },
+        {
+          head: t.permissions,
+          cell: ({ permissions }) => (
+            <details>
+              <summary>{t.permissionCount(permissions.length)}</summary>
+              {bulletList(permissions, (code) => <code>{code}</code>)}
+            </details>
+          ),
+          csv: ({ permissions }) => permissions.join(" "),
+        },
         ...await kind.columns?.(v, keys) ?? [],
-        status,
-        created,
-        expires,
-        lastUse,
+        {
+          head: t.status,
+          cell: (key) => <KeyStatus v={v} row={key} />,
+          below: [[t.formerUntil, ({ formerSecretUntil, ...key }) =>
+            formerSecretUntil && !hasEnded(v, key) &&
+            [!v.collect && `${t.formerUntil} `, <Time v={v} at={formerSecretUntil} />]]],
+        },
+        timeColumn(v, t.created, "createdAt", {
+          sort: "createdAt",
+          below: [[
+            t.createdBy,
+            ({ createdBy }) => createdBy && <Person v={v} names={people} id={createdBy} />,
+          ]],
+          wideOnly: true,
+        }),
+        { head: t.expires, cell: ({ expiresAt }) => expiresAt ? <Time v={v} at={expiresAt} /> : t.never },
+        {
+          head: t.lastUsed,
+          sort: "lastUsedAt",
+          cell: ({ lastUsedAt }) => lastUsedAt ? <Time v={v} at={lastUsedAt} /> : t.never,
+          below: [[t.address, ({ lastUsedIp }) => lastUsedIp]],
+        },
         actionsColumn<Key>(v, (key) =>
           !key.revokedAt && [
             kind.mayRotate(v, key) && buttonLink(`${path}/${key.id}/rotate`, t.newSecret),
@@ -117,56 +148,6 @@ export const keyOrder = ({ query }: Visit) => ({
   sortBy: query.get("sortBy") ?? "createdAt",
   sortDirection: query.get("sortDirection") ?? "Descending",
 });
-
-function keyColumns(v: Visit, people: Map<string, string>) {
-  const t = integrationTexts[v.locale];
-  const name: Column<Key> = {
-    head: t.name,
-    sort: "name",
-    cell: ({ name }) => name,
-    below: [[t.beginsWith, ({ start }) => <code>{start}…</code>]],
-  };
-  const permissions: Column<Key> = {
-    head: t.permissions,
-    cell: ({ permissions }) => <PermissionList v={v} codes={permissions} />,
-    csv: ({ permissions }) => permissions.join(" "),
-  };
-  const lastUse: Column<Key> = {
-    head: t.lastUsed,
-    sort: "lastUsedAt",
-    cell: ({ lastUsedAt }) => lastUsedAt ? <Time v={v} at={lastUsedAt} /> : t.never,
-    below: [[t.address, ({ lastUsedIp }) => lastUsedIp]],
-  };
-  const created = timeColumn<Key>(v, t.created, "createdAt", {
-    sort: "createdAt",
-    below: [[t.createdBy, ({ createdBy }) => createdBy && <Person v={v} names={people} id={createdBy} />]],
-    wideOnly: true,
-  });
-  const status: Column<Key> = {
-    head: t.status,
-    cell: (key) => <KeyStatus v={v} row={key} />,
-    below: [[t.formerUntil, ({ formerSecretUntil, ...key }) =>
-      formerSecretUntil && !hasEnded(v, key) &&
-      (
-        <>
-          {!v.collect && t.formerUntil} <Time v={v} at={formerSecretUntil} />
-        </>
-      )]],
-  };
-  const expires: Column<Key> = {
-    head: t.expires,
-    cell: ({ expiresAt }) => expiresAt ? <Time v={v} at={expiresAt} /> : t.never,
-  };
-  return { name, permissions, status, created, expires, lastUse };
-}
-
-/** The permissions of a key, folded to their number. */
-const PermissionList = ({ v, codes }: { v: Visit; codes: string[] }) => (
-  <details>
-    <summary>{integrationTexts[v.locale].permissionCount(codes.length)}</summary>
-    {bulletList(codes, (code) => <code>{code}</code>)}
-  </details>
-);
 
 const hasEnded = ({ now }: Visit, { revokedAt, expiresAt }: Pick<Key, "revokedAt" | "expiresAt">): boolean =>
   revokedAt !== null || (expiresAt !== null && new Date(expiresAt) <= now);
@@ -224,7 +205,7 @@ const newKeyPage = (kind: KeyKind) =>
         expiresAt: expiryOf(v, form),
         ...kind.tenants?.in(v, form),
       }),
-      (v, made) => showSecret(v, kind, kind.texts[v.locale].wasCreated, made),
+      (v, made) => showSecret(v, kind, kind.texts[v.locale].wasCreated, secretIn(made)),
     ),
   });
 
@@ -301,26 +282,18 @@ const rotatePage = (kind: KeyKind) =>
     send: sendTo(
       `rotate${kind.one}` as const,
       (form) => ({ overlapSeconds: Number(field(form, "overlapSeconds")) }),
-      (v, made) => showSecret(v, kind, integrationTexts[v.locale].secretCreated, made),
+      (v, made) => showSecret(v, kind, integrationTexts[v.locale].secretCreated, secretIn(made)),
     ),
   });
 
-function showSecret(
-  v: Visit,
-  kind: KeyKind,
-  title: string,
-  made: { key: string } | { secret: string },
-): View {
-  const t = integrationTexts[v.locale];
-  const k = kind.texts[v.locale];
-  return shownOnce(v, {
-    title,
-    secret: "key" in made ? made.key : made.secret,
-    label: k.secret,
-    back: { href: kind.path, label: k.back },
-    more: [<p class="muted">{t.keyUse}</p>, <CodeBlock label={t.keyUse}>{kind.headers}</CodeBlock>],
-  });
+function showSecret(v: Visit, { path, texts, headers }: KeyKind, title: string, secret: string): View {
+  const { keyUse } = integrationTexts[v.locale];
+  const k = texts[v.locale];
+  const more = [<p class="muted">{keyUse}</p>, <CodeBlock label={keyUse}>{headers}</CodeBlock>];
+  return shownOnce(v, { title, secret, label: k.secret, back: { href: path, label: k.back }, more });
 }
+
+const secretIn = (made: { key: string } | { secret: string }) => "key" in made ? made.key : made.secret;
 
 const pagesOf = (kind: KeyKind): ConsolePage[] => [
   { path: kind.path, get: (v) => listKeys(v, kind) },

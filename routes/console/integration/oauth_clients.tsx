@@ -58,21 +58,21 @@ const newClientPage = formPage({
   },
 });
 
-const showSecret = (
+function showSecret(
   v: Visit,
   title: string,
   { id, secret }: { id: string; secret: string },
   more?: Child,
-) => {
-  const t = oauthClientTexts[v.locale];
+): View {
+  const { clientSecret: label, backToClient } = oauthClientTexts[v.locale];
   return shownOnce(v, {
     title,
     secret,
-    label: t.clientSecret,
-    back: { href: `oauth-clients/${id}`, label: t.backToClient },
+    label,
+    back: { href: `oauth-clients/${id}`, label: backToClient },
     more,
   });
-};
+}
 
 const editClientPage = formPage({
   path: "oauth-clients/{id}/edit",

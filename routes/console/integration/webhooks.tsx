@@ -13,9 +13,8 @@ import {
 import { Card, Notice } from "../components/notice.tsx";
 import { cellOf, type Column } from "../components/table.tsx";
 import { Person, userNames } from "../components/user_names.tsx";
-import { Badge, CopyValue, factList, number, shortId, Time } from "../components/values.tsx";
+import { Badge, CopyValue, type Fact, factList, number, shortId, Time } from "../components/values.tsx";
 import { action, actionsOf, done, formPage, sendTo, type Sent } from "../shared/actions.ts";
-import type { Page } from "../shared/api.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, field, optionalField, type View, type Visit } from "../shared/page.ts";
 import { crumbsTo } from "../shared/scope.ts";
@@ -50,9 +49,7 @@ async function webhooksPage(v: Visit): Promise<View> {
         below: [[t.description, ({ description }) => description]],
       }),
       { head: t.events, cell: ({ eventTypes }) => <EventTypes v={v} types={eventTypes} /> },
-      statusColumn(v),
-      rateColumn(v),
-      errorColumn(v),
+      ...healthColumns(v),
       timeColumn(v, t.created, "createdAt", { sort: "createdAt", wideOnly: true }),
     ],
   });
@@ -65,57 +62,45 @@ const EventTypes = ({ v, types }: { v: Visit; types: string[] }) =>
     </span>
   );
 
-/** The share of attempts that succeeded in the last day, with their number. */
-function rateColumn(v: Visit): Column<Endpoint> {
-  const w = webhookTexts[v.locale];
-  return {
-    head: w.successRate,
-    cell: ({ lastDay: { successRate } }) =>
-      successRate === null
-        ? <span class="muted">{w.noAttempt}</span>
-        : `${number(v, Math.floor(successRate * 1000) / 10)} %`,
-    below: [[
-      integrationTexts[v.locale].attempts,
-      ({ lastDay: { delivered, failed } }) => {
-        const all = delivered + failed;
-        return v.collect ? all : all > 0 && w.attemptsOf(number(v, delivered), number(v, all));
-      },
-    ]],
-  };
-}
-
-/** Paused, active, inactive, or failing since a time. */
-function statusColumn(v: Visit): Column<Endpoint> {
+/** The state of an endpoint, the share of attempts that succeeded in the last day, and the last error. */
+function healthColumns(v: Visit): Column<Endpoint>[] {
   const t = integrationTexts[v.locale];
   const w = webhookTexts[v.locale];
-  return {
-    head: t.status,
-    cell({ isActive, disabledReason, pausedAt, failingSince }) {
-      if (!isActive) return <Badge tone={disabledReason ? "bad" : "idle"}>{w.inactive}</Badge>;
-      if (pausedAt) return <Badge tone="warn">{w.paused}</Badge>;
-      return failingSince ? <Badge tone="warn">{w.failing}</Badge> : <Badge tone="ok">{w.active}</Badge>;
+  return [
+    {
+      head: t.status,
+      cell({ isActive, disabledReason, pausedAt, failingSince }) {
+        if (!isActive) return <Badge tone={disabledReason ? "bad" : "idle"}>{w.inactive}</Badge>;
+        if (pausedAt) return <Badge tone="warn">{w.paused}</Badge>;
+        return failingSince ? <Badge tone="warn">{w.failing}</Badge> : <Badge tone="ok">{w.active}</Badge>;
+      },
+      below: [[
+        t.since,
+        ({ isActive, pausedAt, failingSince }) =>
+          isActive && !pausedAt && failingSince && <Time v={v} at={failingSince} />,
+      ]],
     },
-    below: [[
-      t.since,
-      ({ isActive, pausedAt, failingSince }) =>
-        isActive && !pausedAt && failingSince && <Time v={v} at={failingSince} />,
-    ]],
-  };
+    {
+      head: w.successRate,
+      cell: ({ lastDay: { successRate } }) =>
+        successRate === null
+          ? <span class="muted">{w.noAttempt}</span>
+          : `${number(v, Math.floor(successRate * 1000) / 10)} %`,
+      below: [[
+        t.attempts,
+        ({ lastDay: { delivered, failed } }) => {
+          const all = delivered + failed;
+          return v.collect ? all : all > 0 && w.attemptsOf(number(v, delivered), number(v, all));
+        },
+      ]],
+    },
+    {
+      head: w.lastError,
+      cell: ({ lastError }) => lastError && <span class="break">{lastError}</span>,
+      below: [[t.since, ({ lastErrorAt }) => lastErrorAt && <Time v={v} at={lastErrorAt} />]],
+    },
+  ];
 }
-
-/** The reason and the time of the last failed attempt. */
-function errorColumn(v: Visit): Column<Endpoint> {
-  return {
-    head: webhookTexts[v.locale].lastError,
-    cell: ({ lastError }) => lastError && <span class="break">{lastError}</span>,
-    below: [[
-      integrationTexts[v.locale].since,
-      ({ lastErrorAt }) => lastErrorAt && <Time v={v} at={lastErrorAt} />,
-    ]],
-  };
-}
-
-type Delivery = Row<"listWebhookDeliveries">;
 
 /** One webhook endpoint and its deliveries. */
 async function webhookPage(v: Visit, sent: Sent | null = null): Promise<View> {
@@ -126,36 +111,42 @@ async function webhookPage(v: Visit, sent: Sent | null = null): Promise<View> {
     v.api.list("listWebhookDeliveries", v),
   ]);
   const names = await userNames(v, [endpoint.pausedBy, endpoint.createdBy]);
-  const here = `webhooks/${endpoint.id}`;
-  const { disabledReason } = endpoint;
+  const { id, disabledReason, isActive, pausedAt } = endpoint;
+  const at = here(v);
   const f = new Fields(v, sent, "pauseWebhookEndpoint");
   return {
     title: endpoint.url,
-    actions: <EndpointActions v={v} endpoint={endpoint} here={here} />,
+    actions: [
+      pausedAt && actionButton(v, `${at}/resume`, w.resume, { icon: "play", tone: "primary" }),
+      isActive && [
+        actionButton(v, `${at}/test`, t.test, { icon: "play" }),
+        buttonLink(`webhook-deliveries/redeliver?endpointId=${id}`, w.retryFailed, { icon: "retry" }),
+      ],
+      buttonLink(`${at}/edit`, t.edit, { icon: "settings" }),
+      actionButton(v, `${at}/secret`, t.newSecret, { icon: "keys", confirm: t.newSecretConfirm }),
+      deleteButton(v, `${at}/delete`, t.removeConfirm),
+    ],
     body: [
       disabledReason && <Notice tone="bad">{disabledReason === "Gone" ? t.gone : t.gaveUp}</Notice>,
       <PausedNotice v={v} endpoint={endpoint} names={names} />,
       <Card>
         {factList([
-          ...[statusColumn(v), rateColumn(v), errorColumn(v)].map((column): [string, Child] => [
-            column.head,
-            cellOf(column, endpoint),
-          ]),
+          ...healthColumns(v).map((column): Fact => [column.head, cellOf(column, endpoint)]),
           [t.events, <EventTypes v={v} types={endpoint.eventTypes} />],
           [t.description, endpoint.description],
           endpoint.ordered && [t.ordered, t.yes],
           [w.createdBy, endpoint.createdBy && <Person v={v} names={names} id={endpoint.createdBy} />],
           [t.created, <Time v={v} at={endpoint.createdAt} />],
           [t.updated, <Time v={v} at={endpoint.updatedAt} />],
-          [t.id, <CopyValue v={v} value={endpoint.id} shown={shortId(endpoint.id)} />],
+          [t.id, <CopyValue v={v} value={id} shown={shortId(id)} />],
         ])}
       </Card>,
-      !endpoint.pausedAt && (
+      !pausedAt && (
         <Card>
           <FoldedForm
             fields={f}
             label={w.pauseTitle}
-            action={`${here}/pause`}
+            action={`${at}/pause`}
             intro={w.pauseText}
             submit={w.pause}
           >
@@ -164,7 +155,23 @@ async function webhookPage(v: Visit, sent: Sent | null = null): Promise<View> {
         </Card>
       ),
       <h2>{t.deliveries}</h2>,
-      deliveryList(v, endpoint, page),
+      list(v, page, {
+        caption: t.deliveriesCaption,
+        empty: [t.noDeliveries, t.noDeliveriesText],
+        filters: [statusFilter(v)],
+        everySeconds: 5,
+        columns: [
+          ...deliveryColumns(v),
+          actionsColumn(
+            v,
+            ({ id, status }) =>
+              status !== "Pending" && isActive &&
+              actionButton(v, `${at}/deliveries/${id}`, t.redeliver, {
+                confirm: t.redeliverConfirm(endpoint.url),
+              }),
+          ),
+        ],
+      }),
     ],
   };
 }
@@ -188,60 +195,11 @@ function PausedNotice({ v, endpoint, names }: { v: Visit; endpoint: Endpoint; na
   );
 }
 
-function deliveryList(v: Visit, endpoint: Endpoint, page: Page<Delivery>) {
-  const t = integrationTexts[v.locale];
-  const here = `webhooks/${endpoint.id}`;
-  return list(v, page, {
-    caption: t.deliveriesCaption,
-    empty: [t.noDeliveries, t.noDeliveriesText],
-    filters: [statusFilter(v)],
-    everySeconds: 5,
-    columns: [
-      ...deliveryColumns<Delivery>(v),
-      actionsColumn(
-        v,
-        ({ id, status }) =>
-          status !== "Pending" && endpoint.isActive &&
-          actionButton(v, `${here}/deliveries/${id}`, t.redeliver, {
-            confirm: t.redeliverConfirm(endpoint.url),
-          }),
-      ),
-    ],
-  });
-}
-
-function EndpointActions({ v, endpoint, here }: { v: Visit; endpoint: Endpoint; here: string }) {
-  const t = integrationTexts[v.locale];
-  const secret = `${here}/secret`;
-  return (
-    <>
-      {endpoint.pausedAt &&
-        actionButton(v, `${here}/resume`, webhookTexts[v.locale].resume, { icon: "play", tone: "primary" })}
-      {endpoint.isActive && actionButton(v, `${here}/test`, t.test, { icon: "play" })}
-      {endpoint.isActive &&
-        buttonLink(
-          `webhook-deliveries/redeliver?endpointId=${endpoint.id}`,
-          webhookTexts[v.locale].retryFailed,
-          { icon: "retry" },
-        )}
-      {buttonLink(`${here}/edit`, t.edit, { icon: "settings" })}
-      {actionButton(v, secret, t.newSecret, { icon: "keys", confirm: t.newSecretConfirm })}
-      {deleteButton(v, `${here}/delete`, t.removeConfirm, { label: t.remove })}
-    </>
-  );
-}
-
 /** Shows the secret of an endpoint. It is not shown again. */
-const showSecret = (v: Visit, title: string, id: string | undefined, secret: string, more?: Child) => {
-  const t = integrationTexts[v.locale];
-  return shownOnce(v, {
-    title,
-    secret,
-    label: t.secret,
-    back: { href: `webhooks/${id}`, label: t.backToWebhook },
-    more,
-  });
-};
+function showSecret(v: Visit, title: string, id: string, secret: string, more?: Child): View {
+  const { secret: label, backToWebhook } = integrationTexts[v.locale];
+  return shownOnce(v, { title, secret, label, back: { href: `webhooks/${id}`, label: backToWebhook }, more });
+}
 
 const bodyOf = (form: FormData) => ({
   url: field(form, "url"),
@@ -327,13 +285,13 @@ export const webhookPages: ConsolePage[] = [
   },
   ...actionsOf("webhooks/{id}", webhookTexts, { resume: ["resumeWebhookEndpoint", "resumedNow"] }),
   action("webhooks/{id}/secret", "rotateWebhookSecret", (v, { secret, oldSecretHours }) => {
-    const t = integrationTexts[v.locale];
+    const { secretCreated, oldSecret } = integrationTexts[v.locale];
     return showSecret(
       v,
-      t.secretCreated,
-      v.params.id,
+      secretCreated,
+      v.params.id ?? "",
       secret,
-      <p class="muted">{t.oldSecret(oldSecretHours)}</p>,
+      <p class="muted">{oldSecret(oldSecretHours)}</p>,
     );
   }),
   ...actionsOf("webhooks/{id}", integrationTexts, {
