@@ -1,6 +1,3 @@
-import { commonTexts } from "../shared/common_texts.ts";
-import type { Visit } from "../shared/page.ts";
-
 /** One of several views of the same data. */
 export interface Tab {
   href: string;
@@ -8,15 +5,6 @@ export interface Tab {
   isCurrent: boolean;
   /** Number of rows; absent if counting them is expensive. */
   count?: string | undefined;
-}
-
-/** The choice between the last hour and the last day, in the parameter `window` of a page. */
-export function WindowTabs({ v, path, window }: { v: Visit; path: string; window: "hour" | "day" }) {
-  const t = commonTexts[v.locale];
-  return tabBar(t.window, [
-    { href: path, label: t.hour, isCurrent: window === "hour" },
-    { href: `${path}?window=day`, label: t.day, isCurrent: window === "day" },
-  ]);
 }
 
 /** Tabs of pages. A page that the viewer may not open is left out: `may(…) && [href, label]`. */

@@ -1,4 +1,5 @@
 import type { Fields } from "../components/fields.tsx";
+import { choicesOf } from "../components/list.tsx";
 import type { Sent } from "../shared/actions.ts";
 import { Refusal } from "../shared/api.ts";
 import { field, jsonIn, type Visit } from "../shared/page.ts";
@@ -28,27 +29,21 @@ export function ArgsFields({ f, args }: { f: Fields; args: ArgField[] | null }) 
 function argInput(f: Fields, arg: ArgField) {
   const t = jobTexts[f.v.locale];
   const hints = [
-    ...arg.defaultText === undefined ? arg.required ? [] : [t.optional] : [t.defaultIs(arg.defaultText)],
-    ...arg.kind === "json" ? [t.jsonHint] : [],
+    arg.defaultText !== undefined ? t.defaultIs(arg.defaultText) : !arg.required && t.optional,
+    arg.kind === "json" && t.jsonHint,
   ];
-  const more = {
-    required: arg.required && arg.kind !== "json",
-    ...hints.length > 0 ? { hint: hints.join(" · ") } : {},
-  };
-  const any = arg.required ? {} : { any: "–" };
+  const more = { required: arg.required && arg.kind !== "json", hint: hints.filter(Boolean).join(" · ") };
   const name = nameOf(arg);
   const { min, max, maxLength: maxlength } = arg;
   switch (arg.kind) {
     case "json":
       return f.area(name, arg.name, { ...more, code: true, rows: 3 });
     case "choice":
-      return f.select(name, arg.name, arg.choices.map((value) => ({ value, label: value })), {
-        ...more,
-        ...any,
-      });
     case "yesNo": {
-      const choices = [{ value: "true", label: t.yes }, { value: "false", label: t.no }];
-      return f.select(name, arg.name, choices, { ...more, ...any });
+      const choices = arg.kind === "yesNo"
+        ? choicesOf({ true: t.yes, false: t.no })
+        : arg.choices.map((value) => ({ value, label: value }));
+      return f.select(name, arg.name, choices, { ...more, ...arg.required ? {} : { any: "–" } });
     }
     case "text":
       return arg.isLong
@@ -87,13 +82,13 @@ export interface ArgField {
   kind: "text" | "integer" | "number" | "yesNo" | "choice" | "json";
   required: boolean;
   choices: string[];
-  min?: number;
-  max?: number;
-  maxLength?: number;
+  min: number | undefined;
+  max: number | undefined;
+  maxLength: number | undefined;
   /** True for a multi-line text. */
   isLong: boolean;
-  /** Default value as text; absent if there is none. */
-  defaultText?: string;
+  /** Default value as text. */
+  defaultText: string | undefined;
 }
 
 /** Name of the field that holds all arguments as JSON if they are not an object. */
@@ -106,6 +101,12 @@ export function fieldsOf({ type, properties, required = [] }: ArgsSchema): ArgFi
   return Object.entries(properties).map(([name, schema]) => fieldOf(name, schema, required.includes(name)));
 }
 
+/** The form fields of the arguments of a job type; null if they are one JSON text, or the viewer cannot enqueue the type. */
+export async function argsOf(v: Visit, jobTypeName: string): Promise<ArgField[] | null> {
+  const type = (await v.api.call("listJobTypes")).find(({ name }) => name === jobTypeName);
+  return type ? fieldsOf(type.argsSchema) : null;
+}
+
 function fieldOf(name: string, given: Record<string, unknown>, required: boolean): ArgField {
   const schema = withoutNull(given);
   const size = (key: string): number | undefined => {
@@ -113,22 +114,18 @@ function fieldOf(name: string, given: Record<string, unknown>, required: boolean
     return typeof value === "number" && Number.isFinite(value) ? value : undefined;
   };
   const choices = Array.isArray(schema.enum) ? schema.enum.filter((value) => typeof value === "string") : [];
-  const min = size("minimum");
-  const max = size("maximum");
   const maxLength = size("maxLength");
-  const isLong = (maxLength ?? 0) > 500 && schema.format === undefined;
+  const { default: initial } = given;
   return {
     name,
     kind: choices.length > 0 ? "choice" : KINDS[String(schema.type)] ?? "json",
     required,
     choices,
-    isLong,
-    ...min === undefined ? {} : { min },
-    ...max === undefined ? {} : { max },
-    ...maxLength === undefined ? {} : { maxLength },
-    ...given.default === undefined
-      ? {}
-      : { defaultText: typeof given.default === "string" ? given.default : JSON.stringify(given.default) },
+    isLong: (maxLength ?? 0) > 500 && schema.format === undefined,
+    min: size("minimum"),
+    max: size("maximum"),
+    maxLength,
+    defaultText: initial === undefined || typeof initial === "string" ? initial : JSON.stringify(initial),
   };
 }
 

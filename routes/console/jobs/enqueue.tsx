@@ -8,7 +8,15 @@ import { done, formPage } from "../shared/actions.ts";
 import type { Row } from "../shared/operations.ts";
 import { field, optionalField, type Visit } from "../shared/page.ts";
 import { crumbsTo } from "../shared/scope.ts";
-import { type ArgField, ArgsFields, fieldsOf, sentArgs, typedOf, withArgErrors } from "./args_form.tsx";
+import {
+  type ArgField,
+  ArgsFields,
+  argsOf,
+  fieldsOf,
+  sentArgs,
+  typedOf,
+  withArgErrors,
+} from "./args_form.tsx";
 import { PauseBanner } from "./pauses.tsx";
 import { priorityLabels } from "../shared/labels.ts";
 import { jobTexts } from "./texts.ts";
@@ -132,12 +140,8 @@ export const runAgainPage = formPage({
 
 /** The job, and the form fields of its arguments; null: they are one JSON text, because fields cannot hold all of them. */
 async function readArgsOf(v: Visit) {
-  const [job, types] = await Promise.all([
-    v.api.call("readJob", { params: v.params }),
-    v.api.call("listJobTypes"),
-  ]);
-  const type = types.find(({ name }) => name === job.jobTypeName);
-  const args = type ? fieldsOf(type.argsSchema) : null;
+  const job = await v.api.call("readJob", { params: v.params });
+  const args = await argsOf(v, job.jobTypeName);
   return { job, args: args && holdsAll(args, job.serializedArgs) ? args : null };
 }
 

@@ -99,27 +99,26 @@ export function SearchedNote({ v, from }: { v: Visit; from: string }) {
   return <p class="muted">{jobTexts[v.locale].lastSearched(number(v, MAX_SEARCHED), from)}</p>;
 }
 
+/** An argument and its value, as the filter has them. */
+const ARGUMENT = /^([^=\s]+)\s*=\s*(.+)$/s;
+
 /** The filters in the address: those that kept counts answer, and those for which rows are counted. */
 function filtersOf(v: Visit): { counted: Query; rows: Query } {
-  const given = (name: string) => v.query.get(name)?.trim() || undefined;
-  const [jobTypeName, traceId] = [given("jobTypeName"), given("traceId")];
-  const { fromDate, toDate } = periodOf(v);
-  const [, path, value] = /^([^=\s]+)\s*=\s*(.+)$/s.exec(given("arg") ?? "") ?? [];
+  const given: Record<string, string> = Object.fromEntries(
+    [...v.query].map(([name, value]) => [name, value.trim()]),
+  );
+  const { type, priority, queue, searchTerm, jobTypeName, errorContains, createdBy, traceId } = given;
+  const { fromDate: from, toDate: to } = periodOf(v);
+  const [, path, value] = ARGUMENT.exec(given.arg ?? "") ?? [];
+  const hideInternal = given.internal !== "shown" && !jobTypeName && !traceId;
   return {
-    counted: {
-      type: given("type"),
-      priority: given("priority"),
-      queue: given("queue"),
-      searchTerm: given("searchTerm"),
-      jobTypeName,
-      hideInternal: v.query.get("internal") !== "shown" && !jobTypeName && !traceId,
-    },
+    counted: { type, priority, queue, searchTerm, jobTypeName, hideInternal },
     rows: {
-      errorContains: given("errorContains"),
-      createdBy: given("createdBy"),
+      errorContains,
+      createdBy,
       traceId,
-      from: fromDate,
-      to: toDate,
+      from,
+      to,
       ...path && value ? { [`args.${path}`]: value } : {},
     },
   };
@@ -129,7 +128,7 @@ function filtersOf(v: Visit): { counted: Query; rows: Query } {
 async function readPage(v: Visit, query: Query): Promise<{ page: Page<Job>; mistake: string | null }> {
   const t = jobTexts[v.locale];
   const arg = v.query.get("arg")?.trim();
-  if (arg && !/^[^=\s]+\s*=\s*.+$/s.test(arg)) return { page: EMPTY_PAGE, mistake: t.argumentForm };
+  if (arg && !ARGUMENT.test(arg)) return { page: EMPTY_PAGE, mistake: t.argumentForm };
   try {
     return { page: await v.api.list("listJobs", v, query), mistake: null };
   } catch (refusal) {

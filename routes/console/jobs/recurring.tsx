@@ -18,7 +18,15 @@ import { jobTexts, recurringJobTexts } from "./texts.ts";
 import type { Child } from "hono/jsx";
 import { Fields, formView } from "../components/fields.tsx";
 import { ScheduleEditor, scheduleValues, sentSchedule } from "../components/schedule_editor.tsx";
-import { type ArgField, ArgsFields, fieldsOf, sentArgs, typedOf, withArgErrors } from "./args_form.tsx";
+import {
+  type ArgField,
+  ArgsFields,
+  argsOf,
+  fieldsOf,
+  sentArgs,
+  typedOf,
+  withArgErrors,
+} from "./args_form.tsx";
 import { TypeChoice } from "./enqueue.tsx";
 
 /** Creates a recurring job. Not at recurring/new: users choose the ids, and an id may be "new". */
@@ -68,12 +76,6 @@ const editRecurringPage = formPage({
     return done(recurringPath(v, saved), recurringJobTexts[v.locale].saved);
   },
 });
-
-/** The arguments of a job type; null if the viewer cannot enqueue it. */
-async function argsOf(v: Visit, jobTypeName: string): Promise<ArgField[] | null> {
-  const type = (await v.api.call("listJobTypes")).find(({ name }) => name === jobTypeName);
-  return type ? fieldsOf(type.argsSchema) : null;
-}
 
 const bodyOf = (v: Visit, form: FormData) => ({
   ...sentSchedule(v, form),

@@ -168,9 +168,6 @@ export const typeTexts = sectionTexts({
   ],
   waited: ["Waiting", "Espera"],
   ran: ["Running", "Execução"],
-  half: ["p50", "p50"],
-  most: ["p95", "p95"],
-  almostAll: ["p99", "p99"],
   measure: ["Measure", "Medida"],
   noAttemptsYet: ["No attempt ended in this period", "Nenhuma tentativa terminou neste período"],
   slowest: (how: string) => [

@@ -5,7 +5,7 @@ import { buttonLink, FilterBar } from "../components/forms.tsx";
 import { days } from "../components/list.tsx";
 import { Card, Empty } from "../components/notice.tsx";
 import { Statistic, statisticList, StatisticRow } from "../components/statistics.tsx";
-import { dataTable, LivePart, tableCard } from "../components/table.tsx";
+import { type Column, dataTable, LivePart, tableCard } from "../components/table.tsx";
 import { tabBar } from "../components/tabs.tsx";
 import { Badge, duration, factList, number, percent, Time } from "../components/values.tsx";
 import { searchOf } from "../shared/api.ts";
@@ -125,25 +125,16 @@ const jobsOf = (jobTypeName: string, status?: string): string => `jobs${searchOf
 function Totals({ v, total }: { v: Visit; total: Stats["total"] }) {
   const t = typeTexts[v.locale];
   const rate = total.failureRate === null ? "–" : percent(v, total.failureRate);
+  const { succeeded, failed, deadLettered, postponed, abandoned } = total;
   const tone = (count: number, tone: "warn" | "bad") => count > 0 ? { tone } : {};
   return (
     <StatisticRow>
-      <Statistic label={t.succeeded} value={number(v, total.succeeded)} />
-      <Statistic label={t.failed} value={number(v, total.failed)} {...tone(total.failed, "warn")} />
-      <Statistic label={t.failureRate} value={rate} {...tone(total.failed, "warn")} />
-      <Statistic
-        label={t.deadLettered}
-        value={number(v, total.deadLettered)}
-        {...tone(total.deadLettered, "bad")}
-      />
-      {total.postponed > 0 && <Statistic label={t.postponed} value={number(v, total.postponed)} />}
-      {total.abandoned > 0 && (
-        <Statistic
-          label={t.abandoned}
-          value={number(v, total.abandoned)}
-          tone="warn"
-        />
-      )}
+      <Statistic label={t.succeeded} value={number(v, succeeded)} />
+      <Statistic label={t.failed} value={number(v, failed)} {...tone(failed, "warn")} />
+      <Statistic label={t.failureRate} value={rate} {...tone(failed, "warn")} />
+      <Statistic label={t.deadLettered} value={number(v, deadLettered)} {...tone(deadLettered, "bad")} />
+      {postponed > 0 && <Statistic label={t.postponed} value={number(v, postponed)} />}
+      {abandoned > 0 && <Statistic label={t.abandoned} value={number(v, abandoned)} tone="warn" />}
     </StatisticRow>
   );
 }
@@ -168,26 +159,22 @@ function Attempts({ v, stats: { intervals } }: { v: Visit; stats: Stats }) {
 /** Waiting and running time in quantiles, and the course of the p95. */
 function Times({ v, stats: { total, intervals } }: { v: Visit; stats: Stats }) {
   const t = typeTexts[v.locale];
-  const rows = [[t.waited, total.waitMs], [t.ran, total.durationMs]] as const;
+  const rows = [[t.waited, total.waitMs] as const, [t.ran, total.durationMs] as const];
   const course = intervals.map(({ durationMs }) => durationMs?.p95 ?? null);
-  const slowest = Math.max(0, ...course.map((ms) => ms ?? 0));
-  if (total.waitMs === null && total.durationMs === null) {
-    return (
-      <Card title={t.times}>
-        <Empty icon="jobs" title={t.noAttemptsYet} />
-      </Card>
-    );
-  }
+  const slowest = t.slowest(duration(v, Math.max(0, ...course.map((ms) => ms ?? 0))));
+  const hasTimes = rows.some(([, of]) => of !== null);
+  const quantile = (name: "p50" | "p95" | "p99"): Column<typeof rows[number]> => ({
+    head: name,
+    align: "end",
+    cell: ([, of]) => duration(v, of?.[name]),
+  });
   return (
     <Card title={t.times}>
-      {dataTable(t.timesCaption, [...rows], null, [
+      {dataTable(t.timesCaption, hasTimes ? rows : [], <Empty icon="jobs" title={t.noAttemptsYet} />, [
         { head: t.measure, cell: ([label]) => label },
-        { head: t.half, align: "end", cell: ([, of]) => duration(v, of?.p50) },
-        { head: t.most, align: "end", cell: ([, of]) => duration(v, of?.p95) },
-        { head: t.almostAll, align: "end", cell: ([, of]) => duration(v, of?.p99) },
+        ...(["p50", "p95", "p99"] as const).map(quantile),
       ])}
-      <Sparkline label={t.slowest(duration(v, slowest))} values={course} />
-      <span class="muted">{t.slowest(duration(v, slowest))}</span>
+      {hasTimes && [<Sparkline label={slowest} values={course} />, <span class="muted">{slowest}</span>]}
     </Card>
   );
 }
@@ -231,12 +218,7 @@ function LastErrors({ v, name, failed, dead }: {
 }) {
   const t = typeTexts[v.locale];
   const errors = [
-    ...failed.map(({ id, lastError, startedAt, nextRetryAt }) => ({
-      id,
-      error: lastError,
-      at: startedAt,
-      nextRetryAt,
-    })),
+    ...failed.map(({ id, lastError: error, startedAt: at, nextRetryAt }) => ({ id, error, at, nextRetryAt })),
     ...dead.map(({ jobId, errorMessage, failedAt }) => ({
       id: jobId,
       error: errorMessage,

@@ -13,12 +13,13 @@ const PATH = "first-steps";
 /** The reference leaves no trace in the service, so the browser remembers that it was opened. */
 const DOCS = "docs";
 
-/** One step and whether it is done. */
-interface Step {
-  name: "tenant" | "invite" | "mail" | "message" | "job" | "key" | "docs";
-  href: string;
-  isDone: boolean;
-}
+/** One step, whether it is done, and the section that the service must have for it. */
+type Step = [
+  name: "tenant" | "invite" | "mail" | "message" | "job" | "key" | "docs",
+  href: string,
+  isDone: boolean,
+  section?: string,
+];
 
 /** The place of the checklist on the overview. It is loaded by itself, so that the overview does not wait for it. */
 export function FirstSteps({ v }: { v: Visit }) {
@@ -44,7 +45,7 @@ export function firstStepsPages(p: ServicePlatform): ConsolePage[] {
       async get(v) {
         const t = firstStepsTexts[v.locale];
         const steps = await readSteps(v);
-        const isComplete = steps.every(({ isDone }) => isDone);
+        const isComplete = steps.every(([, , isDone]) => isDone);
         if (v.query.get("part") === "card") {
           const html = { "content-type": "text/html; charset=utf-8", "cache-control": "no-store" };
           if (!isComplete) return await answer(<StepsCard v={v} steps={steps} />, 200, html);
@@ -79,7 +80,7 @@ export function firstStepsPages(p: ServicePlatform): ConsolePage[] {
 
 function StepsCard({ v, steps }: { v: Visit; steps: Step[] }) {
   const t = firstStepsTexts[v.locale];
-  const done = steps.filter(({ isDone }) => isDone).length;
+  const done = steps.filter(([, , isDone]) => isDone).length;
   return (
     <Card
       id={PATH}
@@ -91,7 +92,7 @@ function StepsCard({ v, steps }: { v: Visit; steps: Step[] }) {
     >
       <p class="muted">{t.intro}</p>
       <ol class="steps">
-        {steps.map(({ name, href, isDone }) => (
+        {steps.map(([name, href, isDone]) => (
           <li class={isDone ? "tone-ok" : "tone-idle"} data-step={name}>
             <Icon name={isDone ? "check" : "circle"} />
             <div>
@@ -122,31 +123,16 @@ async function readSteps(v: Visit): Promise<Step[]> {
     home && orNull(api.call("listApiKeys", { query: one })),
   ]);
   const inTenant = (path: string) => tenant ? path : `scope?back=${encodeURIComponent(path)}`;
-  const steps: (Step & { section?: string })[] = [
-    {
-      name: "tenant",
-      section: "users",
-      href: inTenant("tenants/new"),
-      isDone: (summary?.totalTenants ?? 0) > 1,
-    },
-    {
-      name: "invite",
-      section: "users",
-      href: inTenant("invitations/new"),
-      isDone: (users?.totalCount ?? 0) > 1,
-    },
-    { name: "mail", href: "../readyz", isDone: mail },
-    {
-      name: "message",
-      section: "notifications",
-      href: "notifications/send",
-      isDone: (messages?.totalNotifications ?? 0) > 0,
-    },
-    { name: "job", section: "jobs", href: "jobs/new", isDone: (jobs?.totalCount ?? 0) > 0 },
-    { name: "key", href: inTenant("api-keys/new"), isDone: (keys?.totalCount ?? 0) > 0 },
-    { name: "docs", href: `${PATH}/docs`, isDone: v.dismissed.has(DOCS) },
+  const steps: Step[] = [
+    ["tenant", inTenant("tenants/new"), (summary?.totalTenants ?? 0) > 1, "users"],
+    ["invite", inTenant("invitations/new"), (users?.totalCount ?? 0) > 1, "users"],
+    ["mail", "../readyz", mail],
+    ["message", "notifications/send", (messages?.totalNotifications ?? 0) > 0, "notifications"],
+    ["job", "jobs/new", (jobs?.totalCount ?? 0) > 0, "jobs"],
+    ["key", inTenant("api-keys/new"), (keys?.totalCount ?? 0) > 0],
+    ["docs", `${PATH}/docs`, v.dismissed.has(DOCS)],
   ];
-  return steps.filter(({ section }) => section === undefined || isOpen(v, section));
+  return steps.filter(([, , , section]) => section === undefined || isOpen(v, section));
 }
 
 /** True if a mail server is set and answers. */

@@ -7,7 +7,7 @@ import { Icon } from "../components/icons.tsx";
 import { navCount, statisticList } from "../components/statistics.tsx";
 import { Card, Empty, type Tone } from "../components/notice.tsx";
 import { LivePart } from "../components/table.tsx";
-import { WindowTabs } from "../components/tabs.tsx";
+import { tabBar } from "../components/tabs.tsx";
 import { duration, Time } from "../components/values.tsx";
 import { UNDELIVERED_RUNS } from "../reports/model.tsx";
 import { orNull, type Page, Refusal, searchOf } from "../shared/api.ts";
@@ -59,7 +59,10 @@ async function overviewPage(v: Visit): Promise<Outcome> {
   const schedules = await v.readScheduleNames(runs.map(({ id }) => id));
   return {
     title: t.title,
-    actions: <WindowTabs v={v} path="./" window={window} />,
+    actions: tabBar(t.window, [
+      { href: "./", label: t.hour, isCurrent: window === "hour" },
+      { href: "./?window=day", label: t.day, isCurrent: window === "day" },
+    ]),
     body: [
       <FirstSteps v={v} />,
       <LivePart v={v} id="overview" everySeconds={5}>

@@ -15,7 +15,7 @@ export interface Found {
   href: string;
   title: string;
   /** A text that distinguishes it from others with the same title. */
-  detail: string | null;
+  detail?: string | null | undefined;
 }
 
 type Named = [title: string, detail?: string | null];
@@ -96,7 +96,7 @@ async function ifThere(reading: Promise<Named>): Promise<Named | null> {
 /** The thing with this id, if the viewer may see it in the current scope. */
 export async function findById(v: Visit, kind: Kind, id: string): Promise<Found | null> {
   const named = await ifThere(kind.read(v.api, id, kind.everywhere?.(v) ?? false));
-  return named && foundAs(kind, id, named);
+  return named && { href: `${kind.section}/${id}`, title: named[0], detail: named[1] };
 }
 
 /** The lists that the viewer may open. Some have a tab of another list instead of an entry of the navigation. */
@@ -128,12 +128,6 @@ async function findTenant(v: Visit, id: string): Promise<Found | null> {
   const [tenant] = items;
   return tenant ? { href: `work-in/${tenant.id}`, title: tenant.name, detail: tenant.type } : null;
 }
-
-const foundAs = ({ section }: Kind, id: string, [title, detail]: Named): Found => ({
-  href: `${section}/${id}`,
-  title,
-  detail: detail || null,
-});
 
 /** A tenant of the viewer. */
 export interface Place {

@@ -43,16 +43,9 @@ async function searchPage(v: Visit): Promise<Outcome> {
     body: [
       <SearchForm v={v} action="search" label={t.hint} value={q} />,
       groups.length === 0 && <Empty icon="search" title={nothingFor(v, q)}>{q !== "" && t.otherScope}</Empty>,
-      groups.map(({ title, items, more }) => (
-        <Card title={title}>
-          <div class="finder-list">
-            {items.map((found) => (
-              <a class="finder-item" href={found.href}>
-                <Names found={found} />
-              </a>
-            ))}
-            {more && <a class="finder-item" href={more}>{t.moreIn(title)}</a>}
-          </div>
+      groups.map((group) => (
+        <Card title={group.title}>
+          <div class="finder-list">{linksOf(v, group)}</div>
         </Card>
       )),
       q !== "" && q.length < MIN_SEARCH_LENGTH && <p class="muted">{t.short}</p>,
@@ -77,15 +70,10 @@ function InDialog({ v, q, groups }: { v: Visit; q: string; groups: Group[] }) {
   return (
     <>
       <div role="listbox" aria-label={t.results}>
-        {groups.map(({ title, items, more }, group) => (
-          <div role="group" class="finder-group" aria-labelledby={`found-${group}`}>
-            <div class="finder-heading" id={`found-${group}`} role="presentation">{title}</div>
-            {items.map((found, index) => (
-              <a class="finder-item" href={found.href} {...optionAt(`${group}-${index}`)}>
-                <Names found={found} />
-              </a>
-            ))}
-            {more && <a class="finder-item" href={more} {...optionAt(`${group}-more`)}>{t.moreIn(title)}</a>}
+        {groups.map((group, n) => (
+          <div role="group" class="finder-group" aria-labelledby={`found-${n}`}>
+            <div class="finder-heading" id={`found-${n}`} role="presentation">{group.title}</div>
+            {linksOf(v, group, (place) => optionAt(`${n}-${place}`))}
           </div>
         ))}
       </div>
@@ -101,12 +89,22 @@ const optionAt = (place: string) => ({
   "aria-selected": "false" as const,
 });
 
-const Names = ({ found: { title, detail } }: { found: Found }) => (
-  <>
-    <span class="finder-title">{title}</span>
-    {detail && <span class="muted finder-detail">{detail}</span>}
-  </>
-);
+/** The links of a group. @param attributesOf attributes of the link at a place of the group */
+const linksOf = (
+  v: Visit,
+  { title, items, more }: Group,
+  attributesOf: (place: number | "more") => Partial<ReturnType<typeof optionAt>> = () => ({}),
+) => [
+  ...items.map(({ href, title, detail }, index) => (
+    <a class="finder-item" href={href} {...attributesOf(index)}>
+      <span class="finder-title">{title}</span>
+      {detail && <span class="muted finder-detail">{detail}</span>}
+    </a>
+  )),
+  more && (
+    <a class="finder-item" href={more} {...attributesOf("more")}>{searchTexts[v.locale].moreIn(title)}</a>
+  ),
+];
 
 /** Results under one heading. */
 interface Group extends Results {
@@ -191,14 +189,10 @@ async function actionsLike(v: Visit, q: string): Promise<Group> {
     })));
   }
   if (begins("retry", "repetir") && isOpen(v, "dead-letters")) {
-    items.push({ href: "dead-letters/retry", title: t.retry(reachOf(v)), detail: null });
+    items.push({ href: "dead-letters/retry", title: t.retry(reachOf(v)) });
   }
   if (begins("invite", "convidar") && v.viewer.tenant && may(v.viewer, "create:users")) {
-    items.push({
-      href: `invitations/new${searchOf({ email: object })}`,
-      title: t.invite(object),
-      detail: null,
-    });
+    items.push({ href: `invitations/new${searchOf({ email: object })}`, title: t.invite(object) });
   }
   return { title: t.actions, items };
 }
@@ -212,10 +206,9 @@ async function pausesOf(v: Visit, object: string): Promise<Found[]> {
   const ofTypes = types.slice(0, 3).map((name) => ({
     href: `${typePath(name)}/pause`,
     title: pauseTitle(v, "type", name),
-    detail: null,
   }));
   const queues = meant ? (await v.api.call("listJobQueues")).map(({ queue }) => queue) : [object];
-  const ofQueue = { href: `queues/${object}/pause`, title: pauseTitle(v, "queue", object), detail: null };
+  const ofQueue = { href: `queues/${object}/pause`, title: pauseTitle(v, "queue", object) };
   return queues.includes(object) ? [ofQueue, ...ofTypes] : ofTypes;
 }
 
@@ -233,7 +226,7 @@ function pagesLike(v: Visit, q: string): Group {
   ];
   const fits = (text: string) => text.toLowerCase().includes(q.toLowerCase());
   const items = all.filter(({ path, names }) => names.some(fits) || fits(path))
-    .map(({ path, name }) => ({ href: path || "./", title: name, detail: null }));
+    .map(({ path, name }) => ({ href: path || "./", title: name }));
   return { title: t.pages, items };
 }
 
@@ -264,7 +257,6 @@ async function inOtherTenants(v: Visit, id: string): Promise<Group[]> {
       (await findElsewhere(v, kind, id, TENANTS_ELSEWHERE)).map(({ name }): Found => ({
         href: `${kind.section}/${id}`,
         title: t.existsIn(name),
-        detail: null,
       }))
     ),
   );

@@ -6,7 +6,7 @@ import { type Page, Refusal, searchOf } from "../shared/api.ts";
 import { translateBuiltin } from "../shared/translations.ts";
 import type { Locale } from "../shared/languages.ts";
 import type { OperationId, Row } from "../shared/operations.ts";
-import { may, type Visit } from "../shared/page.ts";
+import { isOpen, type Visit } from "../shared/page.ts";
 import { managesAllTenants, managesAllUsers, tenantNames } from "../shared/access_queries.ts";
 import { everywhere, inTenantOf, isOwnRow } from "../shared/scope.ts";
 import { ownTenants } from "../scope/choices.ts";
@@ -42,7 +42,7 @@ const contains = (text: string, q: string): boolean => text.toLowerCase().includ
 /** A row of a source: the end of its address below the source's list, its title, and its detail. */
 type Named = [id: string, title: string, detail?: string | null];
 
-const foundIn = (section: string, [id, title, detail = null]: Named): Found => {
+const foundIn = (section: string, [id, title, detail]: Named): Found => {
   const name = WITHOUT_PAGES[section];
   const href = name ? section + searchOf({ [name]: title }) : `${section}/${encodeURIComponent(id)}`;
   return { href, title, detail };
@@ -73,6 +73,17 @@ type Titles = {
   [Key in keyof SearchTexts]: SearchTexts[Key] extends string ? Key : never;
 }[keyof SearchTexts];
 
+/** The list of a source, and the parameter that searches it; without one, the source compares names itself. */
+const listed = (
+  section: string,
+  title: Titles,
+  name?: string,
+): Pick<Source, "title" | "section" | "list"> => ({
+  title: (language) => searchTexts[language][title],
+  section,
+  list: (q) => section + searchOf(name ? { [name]: q } : {}),
+});
+
 /**
  * A source that an operation searches by its parameter `name`.
  * @param title key of the heading
@@ -84,15 +95,16 @@ const source = <Id extends OperationId>(
   named: (row: Row<Id>, v: Visit) => Named,
   name = "search",
 ): Source => ({
-  title: (language) => searchTexts[language][title],
-  section,
-  list: (q) => section + searchOf({ [name]: q }),
+  ...listed(section, title, name),
   async find(v, q) {
     const id = typeof operation === "string" ? operation : operation(v);
     const page = await v.api.list(id, asked(name, q));
     return firstOf(page, (row) => foundIn(section, named(row, v)), this.list(q));
   },
 });
+
+/** True if lists show the things of all tenants at once. */
+const showsAll = (v: Visit): boolean => everywhere(v).everywhere === true;
 
 /** A source that finds things of all tenants in the whole service. A result of another tenant leads there. */
 const ofAllTenants = <T extends { tenantId: string | null }>(
@@ -102,10 +114,8 @@ const ofAllTenants = <T extends { tenantId: string | null }>(
   read: (v: Visit, ...query: [ReturnType<typeof asked>, ReturnType<typeof everywhere>]) => Promise<Page<T>>,
   named: (row: T) => Named,
 ): Source => ({
-  title: (language) => searchTexts[language][title],
-  section,
-  list: (q) => section + searchOf({ [name]: q }),
-  everywhere: (v) => everywhere(v).everywhere === true,
+  ...listed(section, title, name),
+  everywhere: showsAll,
   async find(v, q) {
     const page = await read(v, asked(name, q), everywhere(v));
     const names = await tenantNames(v, page.items.map(({ tenantId }) => tenantId));
@@ -117,6 +127,22 @@ const ofAllTenants = <T extends { tenantId: string | null }>(
       return { ...found, href: inTenantOf(v, tenantId, found.href), detail };
     }, this.list(q));
   },
+});
+
+/** A source that compares the names of all things, because no operation searches them. */
+const compared = (
+  section: string,
+  title: Titles,
+  read: (v: Visit) => Promise<Named[]>,
+  more: Partial<Source> = {},
+): Source => ({
+  ...listed(section, title),
+  async find(v, q) {
+    const fitting = (await read(v)).filter(([, name]) => contains(name, q));
+    const page = { items: fitting.slice(0, SHOWN), hasNext: fitting.length > SHOWN };
+    return firstOf(page, (row) => foundIn(section, row), this.list(q));
+  },
+  ...more,
 });
 
 /** All sources, in the order in which their results are shown. They ask the API with the viewer's rights. */
@@ -145,32 +171,16 @@ export const SOURCES: readonly Source[] = [
     name,
     translateBuiltin(v.locale, description),
   ]),
-  {
-    title: (language) => searchTexts[language].jobTypes,
-    section: "job-types",
-    everywhere: () => true,
-    list: (q) => `jobs${searchOf({ searchTerm: q })}`,
-    async find(v, q) {
-      const types = (await v.api.call("listJobTypes")).filter(({ name }) => contains(name, q));
-      return {
-        items: types.slice(0, SHOWN).map(({ name }) => foundIn("job-types", [name, name])),
-        more: types.length > SHOWN ? this.list(q) : undefined,
-      };
-    },
-  },
-  {
-    title: (language) => searchTexts[language].recurring,
-    section: "recurring",
-    list: () => "recurring",
-    everywhere: (v) => v.scope === null && may(v.viewer, "admin:system"),
-    async find(v, q) {
-      const { items } = await v.api.call("listRecurringJobs", { query: { pageSize: 100 } });
-      const found = items.filter(({ jobId }) => contains(jobId, q)).slice(0, SHOWN);
-      return {
-        items: found.map(({ jobId, jobTypeName }) => foundIn("recurring", [jobId, jobId, jobTypeName])),
-      };
-    },
-  },
+  compared(
+    "job-types",
+    "jobTypes",
+    async (v) => (await v.api.call("listJobTypes")).map(({ name }) => [name, name]),
+    { everywhere: () => true, list: (q) => `jobs${searchOf({ searchTerm: q })}` },
+  ),
+  compared("recurring", "recurring", async (v) => {
+    const { items } = await v.api.call("listRecurringJobs", { query: { pageSize: 100 } });
+    return items.map(({ jobId, jobTypeName }) => [jobId, jobId, jobTypeName]);
+  }, { everywhere: showsAll }),
   source("files", "files", "listFiles", ({ id, fileName, status }) => [id, fileName, status]),
   forAddresses(ofAllTenants(
     "notifications",
@@ -180,39 +190,26 @@ export const SOURCES: readonly Source[] = [
     ({ id, subject, channel, recipient }) => [id, subject || channel, recipient],
   )),
   {
-    title: (language) => searchTexts[language].reports,
-    section: "reports",
+    ...listed("reports", "reports"),
     everywhere: () => true,
-    list: () => "reports",
     async find(v, q) {
       const templates = (await v.api.call("listReportTemplates")).map(({ templateId, displayName }) => ({
         templateId,
-        name: translateBuiltin(v.locale, displayName) ?? displayName,
-      })).filter(({ templateId, name }) => contains(templateId, q) || contains(name, q)).slice(0, SHOWN);
+        title: translateBuiltin(v.locale, displayName) ?? displayName,
+      })).filter(({ templateId, title }) => contains(templateId, q) || contains(title, q)).slice(0, SHOWN);
+      const { runsOf: detail } = searchTexts[v.locale];
       return {
-        items: templates.flatMap(({ templateId, name }) => [
-          { href: `reports/${templateId}`, title: name, detail: null },
-          {
-            href: `report-runs${searchOf({ templateId })}`,
-            title: name,
-            detail: searchTexts[v.locale].runsOf,
-          },
+        items: templates.flatMap(({ templateId, title }) => [
+          { href: `reports/${templateId}`, title },
+          { href: `report-runs${searchOf({ templateId })}`, title, detail },
         ]),
       };
     },
   },
-  {
-    title: (language) => searchTexts[language].schedules,
-    section: "report-schedules",
-    list: () => "report-schedules",
-    async find(v, q) {
-      const { items } = await v.api.call("listReportSchedules", { query: { pageSize: 100 } });
-      const found = items.filter(({ name }) => contains(name, q)).slice(0, SHOWN);
-      return {
-        items: found.map(({ id, name, templateId }) => foundIn("report-schedules", [id, name, templateId])),
-      };
-    },
-  },
+  compared("report-schedules", "schedules", async (v) => {
+    const { items } = await v.api.call("listReportSchedules", { query: { pageSize: 100 } });
+    return items.map(({ id, name, templateId }) => [id, name, templateId]);
+  }),
   ofAllTenants(
     "templates",
     "templates",
@@ -293,8 +290,7 @@ function sourceOf(record: DefinedRecord): Source {
 /** Tenants by name: those of the viewer, and with the permission all others. */
 export async function findTenants(v: Visit, q: string): Promise<Results> {
   const t = searchTexts[v.locale];
-  const hasPages = v.nav.some(({ items }) => items.some(({ path }) => path === "tenants"));
-  if (hasPages) {
+  if (isOpen(v, "tenants")) {
     const page = await v.api.list("lookUpTenants", asked("search", q));
     return firstOf(page, tenantIn("tenants"), `tenants${searchOf({ search: q })}`);
   }
