@@ -1,7 +1,7 @@
 import { formatter } from "../../../domain/shared/formatters.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { Visit } from "../shared/page.ts";
-import { FORMAT_TAGS } from "../shared/languages.ts";
+import { defineTexts, FORMAT_TAGS } from "../shared/languages.ts";
 import type { Tone } from "./notice.tsx";
 import { number } from "./values.tsx";
 
@@ -15,20 +15,28 @@ export interface Series {
 const WIDTH = 600;
 const HEIGHT = 120;
 
-/** Stacked bars over time, one per interval. */
-export function TimeBars({ v, label, starts, series }: {
+const texts = defineTexts({
+  succeeded: ["Succeeded", "Concluídas"],
+  failed: ["Failed", "Falharam"],
+  abandoned: ["Interrupted", "Interrompidas"],
+});
+
+/** The attempts that ended in each interval, by their end. */
+export function AttemptBars({ v, label, intervals }: {
   v: Visit;
   label: string;
-  /** Start of each interval, ISO 8601. */
-  starts: string[];
-  series: Series[];
+  /** `start` in ISO 8601. */
+  intervals: { start: string; succeeded: number; failed: number; abandoned: number }[];
 }) {
   const time = formatter(Intl.DateTimeFormat, FORMAT_TAGS[v.locale], {
     hour: "2-digit",
     minute: "2-digit",
     timeZone: v.timeZone,
   });
-  const names = starts.map((start) => time.format(new Date(start)));
+  const names = intervals.map(({ start }) => time.format(new Date(start)));
+  const series = ([["succeeded", "ok"], ["failed", "bad"], ["abandoned", "warn"]] as const)
+    .map(([end, tone]) => ({ label: texts[v.locale][end], tone, values: intervals.map((each) => each[end]) }))
+    .filter(({ tone, values }) => tone !== "warn" || values.some((count) => count > 0));
   return <Bars v={v} label={label} names={names} series={series} show={(value) => number(v, value)} />;
 }
 

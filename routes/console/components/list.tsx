@@ -14,10 +14,11 @@ import {
   type View,
   type Visit,
 } from "../shared/page.ts";
-import { everywhere } from "../shared/scope.ts";
+import { entryAt, everywhere } from "../shared/scope.ts";
 import { type Choice, FilterBar, SelectField, TextField } from "./forms.tsx";
 import { ListTools } from "./list_tools.tsx";
-import { cellOf, type Column, dataTable, EmptyList, LivePart, Pager, RowCheck } from "./table.tsx";
+import { Empty } from "./notice.tsx";
+import { cellOf, type Column, dataTable, LivePart, Pager, RowCheck } from "./table.tsx";
 import { shortId, Time } from "./values.tsx";
 
 /** A filter of a list: an input whose name is a parameter of the page's address. */
@@ -194,7 +195,9 @@ export function list<T>(
   const actions = offeredActions(v, bulk);
   const form = `${LIST}-bulk`;
   const ticked = actions.length > 0 ? withChecks(v, columns, { form, actions }) : columns;
+  const t = commonTexts[v.locale];
   const hasFilters = Boolean(filters?.some(Boolean));
+  const isFiltered = [...v.query].some(([name, value]) => value && name !== "page" && name !== "pageSize");
   return [
     top,
     hasFilters && (
@@ -208,7 +211,9 @@ export function list<T>(
       {show && page.items.length > 0 ? show(page.items) : dataTable(
         caption,
         page.items,
-        <EmptyList v={v} text={title}>{text}</EmptyList>,
+        isFiltered
+          ? <Empty icon="search" title={t.noResults}>{t.nothingMatches}</Empty>
+          : <Empty icon={entryAt(v, v.address)?.icon} title={title}>{text}</Empty>,
         ticked,
         { v, path },
       )}

@@ -4,8 +4,7 @@ import { type Page, searchOf } from "../shared/api.ts";
 import { commonTexts } from "../shared/common_texts.ts";
 import type { ShownColumn, Visit } from "../shared/page.ts";
 import { FORMAT_TAGS } from "../shared/languages.ts";
-import { entryAt } from "../shared/scope.ts";
-import { Card, Empty } from "./notice.tsx";
+import { Card } from "./notice.tsx";
 
 /** One table column: its heading and the cell of a row. */
 export interface Column<T> extends ShownColumn<T> {
@@ -162,17 +161,6 @@ export function Pager({ v, path, page }: { v: Visit; path: string; page: Omit<Pa
       </span>
     </nav>
   );
-}
-
-/** Placeholder of the empty list of a page: "no results" if filters are set, else `text` and the icon of the page's entry. */
-export function EmptyList({ v, text, children }: { v: Visit; text: string; children?: Child }) {
-  const t = commonTexts[v.locale];
-  const filtered = [...v.query].some(([name, value]) =>
-    value !== "" && name !== "page" && name !== "pageSize"
-  );
-  return filtered
-    ? <Empty icon="search" title={t.noResults}>{t.nothingMatches}</Empty>
-    : <Empty icon={entryAt(v, v.address)?.icon} title={text}>{children}</Empty>;
 }
 
 /** Part of a page that filters replace (their `target` is its id), and that can refresh itself. */

@@ -1,6 +1,5 @@
-import { actionButton, FilterBar } from "../components/forms.tsx";
-import { choice } from "../components/list.tsx";
-import { EmptyList, LivePart, Pager } from "../components/table.tsx";
+import { actionButton } from "../components/forms.tsx";
+import { choice, listView, timeColumn } from "../components/list.tsx";
 import { Badge, Time } from "../components/values.tsx";
 import { done } from "../shared/actions.ts";
 import { priorityLabels, sectionTexts } from "../shared/labels.ts";
@@ -31,27 +30,30 @@ type Message = Row<"listUserNotifications">;
 /** The viewer's messages, newest first. */
 async function inboxPage(v: Visit): Promise<View> {
   const t = inboxTexts[v.locale];
-  const page = await v.api.list("listUserNotifications", v, { userId: v.viewer.userId });
-  return {
+  return await listView(v, "listUserNotifications", {
     title: t.title,
     actions: actionButton(v, "inbox/read-all", t.readAll, { icon: "check" }),
-    body: [
-      <FilterBar v={v} action="inbox" target="messages">
-        {choice("isRead", t.show, { false: t.unreadOnly })(v)}
-      </FilterBar>,
-      <LivePart v={v} id="messages" everySeconds={30}>
-        {page.items.length === 0 && <EmptyList v={v} text={t.empty}>{t.emptyText}</EmptyList>}
-        <ul class="messages" aria-label={t.caption}>
-          {page.items.map((message) => (
-            <li>
-              <MessageCard v={v} message={message} />
-            </li>
-          ))}
-        </ul>
-        <Pager v={v} path="inbox" page={page} />
-      </LivePart>,
+    query: ownOf(v),
+    caption: t.caption,
+    empty: [t.empty, t.emptyText],
+    filters: [choice("isRead", t.show, { false: t.unreadOnly })],
+    everySeconds: 30,
+    show: (messages) => (
+      <ul class="messages" aria-label={t.caption}>
+        {messages.map((message) => (
+          <li>
+            <MessageCard v={v} message={message} />
+          </li>
+        ))}
+      </ul>
+    ),
+    columns: [
+      { head: t.subject, cell: ({ title }) => title },
+      { head: t.body, cell: ({ body }) => body },
+      { head: t.category, cell: ({ category }) => category },
+      timeColumn(v, t.created, "createdAt"),
     ],
-  };
+  });
 }
 
 function MessageCard({ v, message }: { v: Visit; message: Message }) {

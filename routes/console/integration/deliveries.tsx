@@ -34,7 +34,6 @@ export async function deliveriesPage(v: Visit): Promise<View> {
   const { fromDate: from, toDate: to } = periodOf(v);
   const page = await v.api.list("listAllWebhookDeliveries", v, { from, to });
   const { status, ...filters } = Object.fromEntries(v.query);
-  const [event, ...others] = deliveryColumns<Row<"listAllWebhookDeliveries">>(v);
   return {
     title: t.deliveries,
     body: list(v, page, {
@@ -50,24 +49,24 @@ export async function deliveriesPage(v: Visit): Promise<View> {
         </div>
       ),
       columns: [
-        ...event ? [event] : [],
-        ...await tenantColumn(v, page.items),
-        {
-          head: t.url,
-          cell: ({ endpointId, endpointUrl, tenantId }) => (
-            <a class="clamp" href={inTenantOf(v, tenantId, `webhooks/${endpointId}`)}>{endpointUrl}</a>
-          ),
-          onPhone: true,
-        },
-        ...others,
+        ...deliveryColumns(v, [
+          ...await tenantColumn(v, page.items),
+          {
+            head: t.url,
+            cell: ({ endpointId, endpointUrl, tenantId }) => (
+              <a class="clamp" href={inTenantOf(v, tenantId, `webhooks/${endpointId}`)}>{endpointUrl}</a>
+            ),
+            onPhone: true,
+          },
+        ]),
         timeColumn(v, w.ended, "completedAt", { wideOnly: true }),
       ],
     }),
   };
 }
 
-/** The columns of a table of deliveries. */
-export function deliveryColumns<D extends Delivery>(v: Visit): Column<D>[] {
+/** The columns of a table of deliveries. @param endpoint those that say where a delivery goes */
+export function deliveryColumns<D extends Delivery>(v: Visit, endpoint: Column<D>[] = []): Column<D>[] {
   const t = integrationTexts[v.locale];
   return [
     {
@@ -81,6 +80,7 @@ export function deliveryColumns<D extends Delivery>(v: Visit): Column<D>[] {
       ],
       csv: ({ eventType }) => eventType,
     },
+    ...endpoint,
     {
       head: t.status,
       cell: ({ status }) => deliveryStates.badge(v, status),

@@ -1,5 +1,5 @@
 import { JOB_STATUSES } from "../../../domain/jobs/job_row.ts";
-import { Sparkline, TimeBars } from "../components/charts.tsx";
+import { AttemptBars, Sparkline } from "../components/charts.tsx";
 import { periodOf, rangeLabels, RANGES } from "../components/date_inputs.ts";
 import { buttonLink, FilterBar } from "../components/forms.tsx";
 import { days } from "../components/list.tsx";
@@ -89,7 +89,9 @@ export async function typePage(v: Visit): Promise<View> {
         <PeriodTabs v={v} path={typePath(name)} />
         <Totals v={v} total={stats.total} />
         <div class="grid-2">
-          <Attempts v={v} stats={stats} />
+          <Card title={t.attempts}>
+            <AttemptBars v={v} label={t.attempts} intervals={stats.intervals} />
+          </Card>
           <Times v={v} stats={stats} />
           <States v={v} name={name} statuses={statuses} type={type} />
           <LastErrors v={v} name={name} failed={failed.items} dead={dead.items} />
@@ -136,23 +138,6 @@ function Totals({ v, total }: { v: Visit; total: Stats["total"] }) {
       {postponed > 0 && <Statistic label={t.postponed} value={number(v, postponed)} />}
       {abandoned > 0 && <Statistic label={t.abandoned} value={number(v, abandoned)} tone="warn" />}
     </StatisticRow>
-  );
-}
-
-function Attempts({ v, stats: { intervals } }: { v: Visit; stats: Stats }) {
-  const t = typeTexts[v.locale];
-  return (
-    <Card title={t.attempts}>
-      <TimeBars
-        v={v}
-        label={t.attempts}
-        starts={intervals.map(({ start }) => start)}
-        series={[
-          { label: t.succeeded, tone: "ok", values: intervals.map(({ succeeded }) => succeeded) },
-          { label: t.failed, tone: "bad", values: intervals.map(({ failed }) => failed) },
-        ]}
-      />
-    </Card>
   );
 }
 

@@ -171,7 +171,7 @@ function AccountMenu({ v }: { v: Visit }) {
             </select>
           </label>
           <label>
-            {t.language}
+            {t.locale}
             <select name="locale" data-submit>
               {LOCALES.map((locale) => (
                 <option value={locale} lang={locale} selected={locale === v.locale}>

@@ -1,6 +1,6 @@
 import { DAY_MS, HOUR_MS } from "../../../infra/clock.ts";
 import { AuditSentence } from "../components/audit_sentence.tsx";
-import { TimeBars } from "../components/charts.tsx";
+import { AttemptBars } from "../components/charts.tsx";
 import { localOf } from "../components/date_inputs.ts";
 import { fragment } from "../shared/actions.ts";
 import { Icon } from "../components/icons.tsx";
@@ -71,7 +71,15 @@ async function overviewPage(v: Visit): Promise<Outcome> {
         {isOpen(v, "jobs") && <JobStatistics v={v} overview={overview} />}
         {isOpen(v, "jobs") && <Queues v={v} overview={overview} />}
         <div class="columns">
-          {isOpen(v, "jobs") && <ThroughputCard v={v} overview={overview} window={window} />}
+          {isOpen(v, "jobs") && (
+            <Card title={t.throughput}>
+              <AttemptBars
+                v={v}
+                label={t.throughputLabel(window === "hour" ? t.hourName : t.dayName)}
+                intervals={overview.throughput.intervals}
+              />
+            </Card>
+          )}
           {changes && <ChangesCard v={v} changes={changes} window={window} />}
           {isOpen(v, "report-runs") && <ReportRuns v={v} runs={runs} schedules={schedules} />}
           {overview.notifications && (
@@ -118,29 +126,6 @@ function JobStatistics({ v, overview }: { v: Visit; overview: Overview }) {
       hint: t.average(duration(v, jobs.averageExecutionDurationMs)),
     }],
   ]);
-}
-
-function ThroughputCard({ v, overview, window }: { v: Visit; overview: Overview; window: "hour" | "day" }) {
-  const t = overviewTexts[v.locale];
-  const { intervals } = overview.throughput;
-  const of = (part: "succeeded" | "failed" | "abandoned") => intervals.map((interval) => interval[part]);
-  const abandoned = of("abandoned");
-  return (
-    <Card title={t.throughput}>
-      <TimeBars
-        v={v}
-        label={t.throughputLabel(window === "hour" ? t.hourName : t.dayName)}
-        starts={intervals.map(({ start }) => start)}
-        series={[
-          { label: t.succeeded, tone: "ok", values: of("succeeded") },
-          { label: t.failed, tone: "bad", values: of("failed") },
-          ...abandoned.some((n) => n > 0)
-            ? [{ label: t.abandoned, tone: "warn" as const, values: abandoned }]
-            : [],
-        ]}
-      />
-    </Card>
-  );
 }
 
 type Attention = Overview["attention"][number];

@@ -43,7 +43,7 @@ function Results({ v, back, inDialog, choices, more }: {
     <form method="post" action="tenant">
       <CsrfField v={v} />
       <input type="hidden" name="back" value={back} />
-      <div class="finder-list" {...inDialog ? { role: "listbox", "aria-label": t.options } : {}}>
+      <div class="finder-list" {...inDialog ? { role: "listbox", "aria-label": t.tenants } : {}}>
         {choices.map((choice, index) => (
           <Choice
             v={v}
@@ -71,7 +71,7 @@ function Choice({ v, choice, back, attributes }: {
   const [list = ""] = back.split("?");
   const mayLook = !isMember && v.viewer.tenant === null && !list.includes("/") && showsAnyTenant(v, list);
   const away = mayLook ? t.see : t.other;
-  const detail = isCurrent ? t.current : isMember ? tenantId === null ? t.wholeDetail : t.member : away;
+  const detail = isCurrent ? t.currentSession : isMember ? tenantId === null ? t.allTenants : t.member : away;
   const content = [<span class="finder-title">{name}</span>, <span class="muted">{detail}</span>];
   if (!isMember) {
     return (

@@ -1,14 +1,11 @@
-import { defineTexts } from "../shared/languages.ts";
+import { sectionTexts } from "../shared/labels.ts";
 
 /** Texts of the switcher between the whole service and tenants. */
-export const switcherTexts = defineTexts({
+export const switcherTexts = sectionTexts({
   title: ["Switch tenant", "Mudar de inquilino"],
   scope: ["Scope", "Escopo"],
   search: ["Search tenants by name or id", "Buscar inquilinos por nome ou id"],
-  options: ["Tenants", "Inquilinos"],
   whole: ["Whole service", "Todo o serviço"],
-  wholeDetail: ["All tenants", "Todos os inquilinos"],
-  current: ["current", "atual"],
   member: ["Switch to it", "Mudar para ele"],
   other: ["Work in this tenant…", "Trabalhar neste inquilino…"],
   see: ["See its data here", "Ver os dados dele aqui"],

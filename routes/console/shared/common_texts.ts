@@ -14,7 +14,6 @@ export const commonTexts = sectionTexts({
   themeAuto: ["System default", "Padrão do sistema"],
   themeLight: ["Light", "Claro"],
   themeDark: ["Dark", "Escuro"],
-  language: ["Language", "Idioma"],
   apply: ["Apply", "Aplicar"],
   filter: ["Filter", "Filtrar"],
   clear: ["Clear", "Limpar"],

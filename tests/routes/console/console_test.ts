@@ -131,6 +131,8 @@ Deno.test("a new message raises the unread count, is read in the inbox, and is d
   assert.equal((await actor.post("/api/v1/notifications/send", message)).status, 200);
   (await browser.waitFor("<i>Hello</i>")).shows("line one");
   assert.match(unread() ?? "", /^1 /);
+  const { html: csv } = await browser.open("inbox?as=csv");
+  assert.match(csv, /"?<i>Hello<\/i>"?,.*line one/s);
   await browser.press("Mark as read");
   assert.equal(unread(), null);
   await browser.press("Filter", { Show: "false" });
