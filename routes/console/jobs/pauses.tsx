@@ -99,11 +99,14 @@ const actionsPath = ({ kind, name }: Pick<Pause, "kind" | "name">): string =>
   `${kind === "queue" ? "queues" : "job-types"}/${encodeURIComponent(name)}`;
 
 /** The button that pauses in exactly the scope of the page, for viewers who may. */
-export const pauseButton = (v: Visit, kind: Pause["kind"], name: string) =>
+export const pauseButton = (
+  v: Visit,
+  kind: Pause["kind"],
+  name: string,
+  label = pauseTexts[v.locale].pauseIn(reachOf(v)),
+) =>
   actsHere(v) && may(v.viewer, "manage:jobs") &&
-  buttonLink(`${actionsPath({ kind, name })}/pause`, pauseTexts[v.locale].pauseIn(reachOf(v)), {
-    icon: "pause",
-  });
+  buttonLink(`${actionsPath({ kind, name })}/pause`, label, { icon: "pause" });
 
 /**
  * The button that ends a pause, for viewers who may end it. A tenant cannot end a pause for all: members of the platform

@@ -13,6 +13,7 @@ import {
   Time,
   timelineFact,
 } from "../components/values.tsx";
+import { PauseBanner } from "../jobs/pauses.tsx";
 import { searchOf } from "../shared/api.ts";
 import type { ConsolePage, View, Visit } from "../shared/page.ts";
 import { framedHtml, HtmlFrame } from "./live_preview.tsx";
@@ -24,6 +25,7 @@ import {
   isRetriable,
   messageStates,
   recipientBadge,
+  sendingPauses,
   skipReasonLabels,
 } from "./status.tsx";
 import { notificationTexts, suppressionBecause } from "./texts.ts";
@@ -38,6 +40,7 @@ const isOver = ({ status }: Detail): boolean => status === "DeadLettered" || sta
 async function detailPage(v: Visit): Promise<View> {
   const t = notificationTexts[v.locale];
   const message = await v.api.call("readNotification", { params: v.params });
+  const pauses = message.status === "Sent" || isOver(message) ? [] : await sendingPauses(v);
   return {
     title: message.subject || t.noSubject,
     actions: [
@@ -54,6 +57,7 @@ async function detailPage(v: Visit): Promise<View> {
       }),
     ],
     body: [
+      <PauseBanner v={v} pauses={pauses} />,
       message.lastError && message.status !== "Sent" && (
         <Notice tone={message.status === "DeadLettered" ? "bad" : "warn"} title={t.lastError}>
           {message.lastError}

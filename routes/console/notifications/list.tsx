@@ -1,14 +1,16 @@
 import { periodOf } from "../components/date_inputs.ts";
 import { buttonLink } from "../components/forms.tsx";
 import { choice, hidden, list, period, search, tenantColumn, text, timeColumn } from "../components/list.tsx";
+import { deliveryJob } from "../../../domain/notifications/delivery/deliver.ts";
+import { PauseBanner, pauseButton } from "../jobs/pauses.tsx";
 import { Statistic, StatisticRow } from "../components/statistics.tsx";
 import { Person, userNames } from "../components/user_names.tsx";
 import { number, Time } from "../components/values.tsx";
 import { tenantNames } from "../shared/access_queries.ts";
 import { searchOf } from "../shared/api.ts";
-import { everywhere, inTenantOf, isOwnRow } from "../shared/scope.ts";
+import { everywhere, inTenantOf, isOwnRow, reachOf } from "../shared/scope.ts";
 import type { Answer } from "../shared/operations.ts";
-import { rowActions, type View, type Visit } from "../shared/page.ts";
+import { isOpen, rowActions, type View, type Visit } from "../shared/page.ts";
 import {
   channelChoices,
   channelLabel,
@@ -16,6 +18,7 @@ import {
   isCancellable,
   isRetriable,
   messageStates,
+  sendingPauses,
   type Summary,
 } from "./status.tsx";
 import { notificationTexts } from "./texts.ts";
@@ -38,8 +41,9 @@ const STATISTICS_FILTERS = [
 /** The messages of the scope, newest first, filtered by the query. */
 export async function listPage(v: Visit): Promise<View> {
   const t = notificationTexts[v.locale];
-  const [page, stats] = await Promise.all([
+  const [page, pauses, stats] = await Promise.all([
     v.api.list("listNotifications", v, { ...periodOf(v), ...everywhere(v) }),
+    sendingPauses(v),
     v.api.call("readNotificationStats", {
       query: {
         ...Object.fromEntries(
@@ -59,13 +63,18 @@ export async function listPage(v: Visit): Promise<View> {
   const name = ({ subject }: Summary) => subject || t.noSubject;
   return {
     title: t.title,
-    actions: buttonLink("notifications/send", t.send, { icon: "plus", tone: "primary" }),
+    actions: [
+      isOpen(v, "job-types") && pauses.length === 0 &&
+      pauseButton(v, "type", deliveryJob.name, t.pauseSending(reachOf(v))),
+      buttonLink("notifications/send", t.send, { icon: "plus", tone: "primary" }),
+    ],
     body: list(v, page, {
       path: "notifications",
       id: "messages-list",
       icon: "notifications",
       caption: t.caption,
       empty: [t.empty, t.emptyText],
+      top: <PauseBanner v={v} pauses={pauses} />,
       filters: [
         choice("channel", t.channel, channelChoices(v.locale)),
         choice("status", t.status, messageStates.choices(v)),

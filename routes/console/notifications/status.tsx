@@ -6,16 +6,25 @@ import {
   type RecipientStatus,
   type SkipReason,
 } from "../../../domain/notifications/status.ts";
+import { deliveryJob } from "../../../domain/notifications/delivery/deliver.ts";
 import type { Choice } from "../components/forms.tsx";
 import { priorityLabels } from "../shared/labels.ts";
 import { defineTexts, type Locale } from "../shared/languages.ts";
 import type { Answer, Row } from "../shared/operations.ts";
-import type { Visit } from "../shared/page.ts";
+import { isOpen, type Visit } from "../shared/page.ts";
 import { defineStates } from "../components/states.tsx";
 
 export type Summary = Row<"listNotifications">;
 export type Detail = Answer<"readNotification">;
 type Status = Summary["status"];
+
+/** The pauses of the jobs that deliver messages, which wait meanwhile. */
+export const sendingPauses = async (v: Visit) =>
+  isOpen(v, "job-types")
+    ? (await v.api.call("listJobPauses")).filter(({ kind, name }) =>
+      kind === "type" && name === deliveryJob.name
+    )
+    : [];
 
 export const messageStates = defineStates<Status>({
   Pending: ["idle", "In digest", "No resumo"],
