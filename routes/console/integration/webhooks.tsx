@@ -229,6 +229,7 @@ function EndpointActions({ v, endpoint, here }: { v: Visit; endpoint: Endpoint; 
           webhookTexts[v.locale].retryFailed,
           { icon: "retry" },
         )}
+      {buttonLink(`webhook-deliveries?endpointId=${endpoint.id}`, t.deliveriesByPeriod, { icon: "search" })}
       {buttonLink(`${here}/edit`, t.edit, { icon: "settings" })}
       {actionButton(v, secret, t.newSecret, { icon: "keys", confirm: t.newSecretConfirm })}
       {deleteButton(v, `${here}/delete`, t.removeConfirm, { label: t.remove })}

@@ -7,7 +7,7 @@ import { type Column, dataTable, LivePart, tableCard } from "../components/table
 import { Badge, factList, JsonText, Time } from "../components/values.tsx";
 import { tenantNames } from "../shared/access_queries.ts";
 import { action, actionsOf, done, formPage } from "../shared/actions.ts";
-import { recurringPath } from "../shared/job_paths.ts";
+import { recurringPath, typePath } from "../shared/job_paths.ts";
 import { FORMAT_TAGS } from "../shared/languages.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, field, optionalField, type View, type Visit } from "../shared/page.ts";
@@ -219,7 +219,7 @@ async function recurringJobPage(v: Visit): Promise<View> {
                   <span class="sub">{scheduleDetail(v, recurring)}</span>,
                 ],
               ],
-              [jobTexts[v.locale].jobType, jobTypeName],
+              [jobTexts[v.locale].jobType, <a href={typePath(jobTypeName)}>{jobTypeName}</a>],
               [jobTexts[v.locale].queue, queue],
               recurring.uniqueKey && [jobTexts[v.locale].uniqueKey, <code>{recurring.uniqueKey}</code>],
               [t.last, <Time v={v} at={recurring.lastRunAt} />],

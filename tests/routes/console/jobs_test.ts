@@ -109,6 +109,7 @@ Deno.test("a recurring job is created, described as text, paused, resumed, run, 
   await actor.post("/api/v1/recurring-jobs", other);
   await browser.visit("recurring");
   assert.equal((await browser.follow("new")).heading, "new", "an id like the name of another page");
+  assert.equal((await browser.follow("steward.echo")).heading, "steward.echo");
 });
 
 Deno.test("a schedule is chosen from parts: the next runs are shown, a missing part is refused, and nothing typed is lost", async () => {
