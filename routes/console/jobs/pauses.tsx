@@ -67,6 +67,10 @@ export const pausePages: ConsolePage[] = [
 
 type Pause = Answer<"listJobPauses">[number];
 
+/** The pauses that hold the waiting jobs of a type in a queue. */
+export const pausesOf = (pauses: Pause[], o: { queue: string; jobTypeName: string }): Pause[] =>
+  pauses.filter(({ kind, name }) => name === (kind === "queue" ? o.queue : o.jobTypeName));
+
 /** Says what is paused, why and since when, with the button to resume it. Nothing is shown while nothing is paused. */
 export function PauseBanner({ v, pauses }: { v: Visit; pauses: Pause[] }) {
   if (pauses.length === 0) return null;

@@ -13,7 +13,7 @@ import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, field, optionalField, type View, type Visit } from "../shared/page.ts";
 import { crumbsTo } from "../shared/scope.ts";
 import { ENDED, jobColumns, jobStates } from "./list.tsx";
-import { PauseBanner } from "./pauses.tsx";
+import { PauseBanner, pausesOf } from "./pauses.tsx";
 import { scheduleTabs } from "./upcoming.tsx";
 import { jobTexts, recurringJobTexts } from "./texts.ts";
 import type { Child } from "hono/jsx";
@@ -196,7 +196,6 @@ async function recurringJobPage(v: Visit): Promise<View> {
     v.api.call("listJobPauses"),
   ]);
   const { jobId, isPaused, jobTypeName, queue, lastStatus } = recurring;
-  const ofItsJobs = pauses.filter(({ kind, name }) => name === (kind === "queue" ? queue : jobTypeName));
   return {
     title: jobId,
     actions: [
@@ -206,7 +205,7 @@ async function recurringJobPage(v: Visit): Promise<View> {
     ],
     body: (
       <LivePart v={v} id="recurring-job" everySeconds={10}>
-        <PauseBanner v={v} pauses={ofItsJobs} />
+        <PauseBanner v={v} pauses={pausesOf(pauses, recurring)} />
         <div class="grid-2">
           <Card
             title={isPaused ? <Badge tone="warn">{t.paused}</Badge> : <Badge tone="ok">{t.active}</Badge>}

@@ -8,6 +8,7 @@ import {
 } from "../../../domain/notifications/status.ts";
 import { deliveryJob } from "../../../domain/notifications/delivery/deliver.ts";
 import type { Choice } from "../components/forms.tsx";
+import { pausesOf } from "../jobs/pauses.tsx";
 import { priorityLabels } from "../shared/labels.ts";
 import { defineTexts, type Locale } from "../shared/languages.ts";
 import type { Answer, Row } from "../shared/operations.ts";
@@ -19,12 +20,10 @@ export type Detail = Answer<"readNotification">;
 type Status = Summary["status"];
 
 /** The pauses of the jobs that deliver messages, which wait meanwhile. */
-export const sendingPauses = async (v: Visit) =>
-  isOpen(v, "job-types")
-    ? (await v.api.call("listJobPauses")).filter(({ kind, name }) =>
-      kind === "type" && name === deliveryJob.name
-    )
-    : [];
+export const sendingPauses = async (v: Visit) => {
+  const pauses = isOpen(v, "job-types") ? await v.api.call("listJobPauses") : [];
+  return pausesOf(pauses, { queue: "default", jobTypeName: deliveryJob.name });
+};
 
 export const messageStates = defineStates<Status>({
   Pending: ["idle", "In digest", "No resumo"],

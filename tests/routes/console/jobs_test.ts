@@ -194,7 +194,8 @@ Deno.test("the pages of jobs say what is paused and why, and who may resumes it"
   const browser = await browse(t, actor);
   const saysWhy = async (page: string) => (await browser.open(page)).html.includes(": The provider is down");
   for (const page of ["jobs/new", "recurring", "recurring/nightly"]) assert.ok(await saysWhy(page), page);
-  assert.ok(!await saysWhy("recurring/hourly"));
+  const other = await enqueue(actor, "steward.sleep", { milliseconds: 60_000 });
+  for (const page of ["recurring/hourly", `jobs/${other}`]) assert.ok(!await saysWhy(page), page);
   await browser.begin();
   (await browser.follow("Jobs")).shows("Queue mail is paused: The provider is down");
   (await browser.follow(`jobs/${id}`)).shows("Queue mail is paused: The provider is down");
