@@ -2,12 +2,14 @@ import { actInBrowser } from "../../../domain/access/sign_in/browser_session.ts"
 import { endDelegation } from "../../../domain/access/delegations/delegate.ts";
 import type { ServicePlatform } from "../../../domain/platform.ts";
 import { Fields, formView } from "../components/fields.tsx";
-import { actionButton } from "../components/forms.tsx";
+import { localOf } from "../components/date_inputs.ts";
+import { actionButton, buttonLink } from "../components/forms.tsx";
 import { actionsColumn, listView, timeColumn } from "../components/list.tsx";
 import { userName } from "../shared/access_queries.ts";
 import { actionsOf, done, formPage } from "../shared/actions.ts";
+import { searchOf } from "../shared/api.ts";
 import type { Answer, Row } from "../shared/operations.ts";
-import { type ConsolePage, field, type Outcome, type Visit } from "../shared/page.ts";
+import { type ConsolePage, field, may, type Outcome, type Visit } from "../shared/page.ts";
 import { userCrumbs, usersCrumb, UserTabs } from "./users/model.tsx";
 import { delegationTexts } from "./users/texts.ts";
 
@@ -113,11 +115,22 @@ function listPage(v: Visit) {
       { head: t.reason, cell: ({ reason }) => reason, wideOnly: true },
       { head: t.status, cell: ({ status }) => t[status] },
       timeColumn<Delegation>(v, t.created, "createdAt"),
-      actionsColumn(v, ({ id, actorId, status }) => [
+      actionsColumn(v, ({ id, actorId, status, ...rest }) => [
+        changesLink(v, rest),
         actorId === v.viewer.userId && (status === "Allowed" || status === "Open") &&
         actionButton(v, `delegations/${id}/open`, t.begin),
         status === "Open" && actionButton(v, `delegations/${id}/end`, t.end),
       ]),
     ],
   });
+}
+
+type Opened = Pick<Delegation, "userId" | "openedAt" | "endedAt" | "expiresAt">;
+
+/** The link to the changes while it was open. The audit log has them as those of the user, and names the actor too. */
+function changesLink(v: Visit, { userId, openedAt, endedAt, expiresAt }: Opened) {
+  if (!openedAt || !may(v.viewer, "read:users")) return null;
+  const to = new Date(Date.parse(endedAt ?? expiresAt ?? openedAt) + 60_000).toISOString();
+  const changes = { actor: userId, from: localOf(v, openedAt), to: localOf(v, to) };
+  return buttonLink(`audit${searchOf(changes)}`, delegationTexts[v.locale].changes, { icon: "audit" });
 }

@@ -31,6 +31,8 @@ export async function filePage(v: Visit, sent: FileForms = {}): Promise<View> {
   const names = await userNames(v, [file.createdBy, file.purgedBy, file.legalHoldBy]);
   return {
     title: file.fileName,
+    actions: may(v.viewer, "read:users") &&
+      buttonLink(`audit?targetType=file&targetId=${file.id}`, t.history, { icon: "audit" }),
     // The page refreshes while the status may change. The retention and purge forms do not appear then.
     body: (
       <LivePart v={v} id="file-state" {...isMoving(file) && !isRetained(file) ? { everySeconds: 2 } : {}}>

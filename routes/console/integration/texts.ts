@@ -144,6 +144,7 @@ export const integrationTexts = sectionTexts({
   ],
   removed: ["The endpoint was deleted.", "O endpoint foi excluído."],
   deliveries: ["Deliveries", "Entregas"],
+  deliveriesByPeriod: ["Deliveries by period", "Entregas por período"],
   allDeliveries: ["Webhook deliveries", "Entregas de webhooks"],
   deliveriesCaption: [
     "Deliveries of the last 30 days, newest first",

@@ -122,6 +122,7 @@ async function webhookPage(v: Visit, sent: Sent | null = null): Promise<View> {
         actionButton(v, `${at}/test`, t.test, { icon: "play" }),
         buttonLink(`webhook-deliveries/redeliver?endpointId=${id}`, w.retryFailed, { icon: "retry" }),
       ],
+      buttonLink(`webhook-deliveries?endpointId=${id}`, t.deliveriesByPeriod, { icon: "search" }),
       buttonLink(`${at}/edit`, t.edit, { icon: "settings" }),
       actionButton(v, `${at}/secret`, t.newSecret, { icon: "keys", confirm: t.newSecretConfirm }),
       deleteButton(v, `${at}/delete`, t.removeConfirm),

@@ -21,7 +21,7 @@ import { orNull, type Page, searchOf } from "../shared/api.ts";
 import type { Answer, Row } from "../shared/operations.ts";
 import { type ConsolePage, may, type View, type Visit } from "../shared/page.ts";
 import { ENDED, type Job, jobColumns, jobStates } from "./list.tsx";
-import { PauseBanner } from "./pauses.tsx";
+import { holding, PauseBanner } from "./pauses.tsx";
 import { workerTexts } from "./worker_texts.ts";
 import { queuePath, recurringPath, typePath } from "../shared/job_paths.ts";
 import { jobOriginLabels, jobTexts } from "./texts.ts";
@@ -56,7 +56,7 @@ async function jobPage(v: Visit): Promise<View> {
       : undefined,
     body: (
       <LivePart v={v} id="job" {...ENDED.includes(job.status) ? {} : { everySeconds: 2 }}>
-        <PauseBanner v={v} />
+        {!ENDED.includes(job.status) && <PauseBanner v={v} fits={holding(job)} />}
         <Card
           title={jobStates.badge(v, job.status)}
           actions={<JobActions v={v} job={job} tenant={tenants.get(job.tenantId ?? "")} />}

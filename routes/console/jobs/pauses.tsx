@@ -67,6 +67,10 @@ export const pausePages: ConsolePage[] = [
   ...pagesOf("type", "job-types/{name}", ({ params }) => params.name ?? ""),
 ];
 
+/** Returns a function that tells whether a pause holds the waiting jobs of a type in a queue. */
+export const holding = (o: { queue: string; jobTypeName: string }) => ({ kind, name }: Pause): boolean =>
+  name === (kind === "queue" ? o.queue : o.jobTypeName);
+
 /**
  * Says what is paused, why and since when, with the button to resume it. Nothing is shown while nothing is paused.
  * @param fits selects pauses; absent: all of the scope
@@ -98,11 +102,13 @@ export async function PauseBanner({ v, fits = () => true }: { v: Visit; fits?: (
  * The button that pauses a queue or a job type in exactly the scope of the page, or ends its pause, for viewers who may. A
  * tenant cannot end a pause for all: members of the platform are led to the whole service.
  */
-export function PauseButton({ v, kind, name, pause }: {
+export function PauseButton({ v, kind, name, pause, label = pauseTexts[v.locale].pauseIn(reachOf(v)) }: {
   v: Visit;
   kind: Pause["kind"];
   name: string;
   pause: Pick<Pause, "scope"> | null;
+  /** The label of the button that pauses. */
+  label?: string;
 }) {
   const t = pauseTexts[v.locale];
   const path = `${kind === "queue" ? "queues" : "job-types"}/${encodeURIComponent(name)}`;
@@ -115,5 +121,5 @@ export function PauseButton({ v, kind, name, pause }: {
   if (!actsHere(v) || pause?.scope === "tenant" && !v.scope) return null;
   return pause
     ? actionButton(v, `${path}/resume`, t.resumeIn(reachOf(v)), { icon: "play" })
-    : buttonLink(`${path}/pause`, t.pauseIn(reachOf(v)), { icon: "pause" });
+    : buttonLink(`${path}/pause`, label, { icon: "pause" });
 }

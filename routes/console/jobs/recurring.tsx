@@ -6,13 +6,13 @@ import { linkColumn, listView, tenantColumn } from "../components/list.tsx";
 import { type Column, dataTable, LivePart, tableCard } from "../components/table.tsx";
 import { Badge, factList, JsonText, Time } from "../components/values.tsx";
 import { action, actionsOf, done, formPage } from "../shared/actions.ts";
-import { recurringPath } from "../shared/job_paths.ts";
+import { recurringPath, typePath } from "../shared/job_paths.ts";
 import { FORMAT_TAGS } from "../shared/languages.ts";
 import type { Row } from "../shared/operations.ts";
 import { type ConsolePage, field, optionalField, type View, type Visit } from "../shared/page.ts";
 import { crumbsTo } from "../shared/scope.ts";
 import { ENDED, jobColumns, jobStates } from "./list.tsx";
-import { PauseBanner } from "./pauses.tsx";
+import { holding, PauseBanner } from "./pauses.tsx";
 import { scheduleTabs } from "./upcoming.tsx";
 import { jobTexts, recurringJobTexts } from "./texts.ts";
 import type { Child } from "hono/jsx";
@@ -197,7 +197,7 @@ async function recurringJobPage(v: Visit): Promise<View> {
     ],
     body: (
       <LivePart v={v} id="recurring-job" everySeconds={10}>
-        <PauseBanner v={v} fits={({ kind, name }) => name === (kind === "queue" ? queue : jobTypeName)} />
+        <PauseBanner v={v} fits={holding(recurring)} />
         <div class="grid-2">
           <Card
             title={isPaused ? <Badge tone="warn">{t.paused}</Badge> : <Badge tone="ok">{t.active}</Badge>}
@@ -210,7 +210,7 @@ async function recurringJobPage(v: Visit): Promise<View> {
                   <span class="sub">{scheduleDetail(v, recurring)}</span>,
                 ],
               ],
-              [jobTexts[v.locale].jobType, jobTypeName],
+              [jobTexts[v.locale].jobType, <a href={typePath(jobTypeName)}>{jobTypeName}</a>],
               [jobTexts[v.locale].queue, queue],
               recurring.uniqueKey && [jobTexts[v.locale].uniqueKey, <code>{recurring.uniqueKey}</code>],
               [t.last, <Time v={v} at={recurring.lastRunAt} />],

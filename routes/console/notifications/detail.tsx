@@ -13,13 +13,15 @@ import {
   Time,
   timelineFact,
 } from "../components/values.tsx";
+import { PauseBanner } from "../jobs/pauses.tsx";
 import { searchOf } from "../shared/api.ts";
-import type { ConsolePage, View, Visit } from "../shared/page.ts";
+import { type ConsolePage, isOpen, type View, type Visit } from "../shared/page.ts";
 import { framedHtml, HtmlFrame } from "./live_preview.tsx";
 import {
   channelLabel,
   deliveryStates,
   type Detail,
+  holdsSending,
   isCancellable,
   isRetriable,
   messageStates,
@@ -38,6 +40,7 @@ const isOver = ({ status }: Detail): boolean => status === "DeadLettered" || sta
 async function detailPage(v: Visit): Promise<View> {
   const t = notificationTexts[v.locale];
   const message = await v.api.call("readNotification", { params: v.params });
+  const isWaiting = message.status !== "Sent" && !isOver(message);
   return {
     title: message.subject || t.noSubject,
     actions: [
@@ -54,6 +57,7 @@ async function detailPage(v: Visit): Promise<View> {
       }),
     ],
     body: [
+      isWaiting && isOpen(v, "job-types") && <PauseBanner v={v} fits={holdsSending} />,
       message.lastError && message.status !== "Sent" && (
         <Notice tone={message.status === "DeadLettered" ? "bad" : "warn"} title={t.lastError}>
           {message.lastError}

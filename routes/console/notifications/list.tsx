@@ -1,17 +1,20 @@
 import { periodOf } from "../components/date_inputs.ts";
 import { buttonLink } from "../components/forms.tsx";
 import { choice, hidden, list, period, search, tenantColumn, text, timeColumn } from "../components/list.tsx";
+import { deliveryJob } from "../../../domain/notifications/delivery/deliver.ts";
+import { PauseBanner, PauseButton } from "../jobs/pauses.tsx";
 import { Statistic, StatisticRow } from "../components/statistics.tsx";
 import { Person, userNames } from "../components/user_names.tsx";
 import { number, Time } from "../components/values.tsx";
 import { searchOf } from "../shared/api.ts";
-import { everywhere, inTenantOf, isOwnRow } from "../shared/scope.ts";
+import { everywhere, inTenantOf, isOwnRow, reachOf } from "../shared/scope.ts";
 import type { Answer } from "../shared/operations.ts";
-import { rowActions, type View, type Visit } from "../shared/page.ts";
+import { isOpen, rowActions, type View, type Visit } from "../shared/page.ts";
 import {
   channelChoices,
   channelLabel,
   deliveryStates,
+  holdsSending,
   isCancellable,
   isRetriable,
   messageStates,
@@ -37,8 +40,9 @@ const STATISTICS_FILTERS = [
 /** The messages of the scope, newest first, filtered by the query. */
 export async function listPage(v: Visit): Promise<View> {
   const t = notificationTexts[v.locale];
-  const [page, stats] = await Promise.all([
+  const [page, pauses, stats] = await Promise.all([
     v.api.list("listNotifications", v, { ...periodOf(v), ...everywhere(v) }),
+    isOpen(v, "job-types") ? v.api.call("listJobPauses") : null,
     v.api.call("readNotificationStats", {
       query: {
         ...Object.fromEntries(
@@ -57,10 +61,23 @@ export async function listPage(v: Visit): Promise<View> {
   const name = ({ subject }: Summary) => subject || t.noSubject;
   return {
     title: t.title,
-    actions: buttonLink("notifications/send", t.send, { icon: "plus", tone: "primary" }),
+    actions: [
+      pauses && !pauses.some(holdsSending) &&
+      (
+        <PauseButton
+          v={v}
+          kind="type"
+          name={deliveryJob.name}
+          pause={null}
+          label={t.pauseSending(reachOf(v))}
+        />
+      ),
+      buttonLink("notifications/send", t.send, { icon: "plus", tone: "primary" }),
+    ],
     body: list(v, page, {
       caption: t.caption,
       empty: [t.empty, t.emptyText],
+      top: pauses && <PauseBanner v={v} fits={holdsSending} />,
       filters: [
         choice("channel", t.channel, channelChoices(v.locale)),
         choice("status", t.status, messageStates.choices(v)),

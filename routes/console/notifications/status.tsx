@@ -6,7 +6,9 @@ import {
   type RecipientStatus,
   type SkipReason,
 } from "../../../domain/notifications/status.ts";
+import { deliveryJob } from "../../../domain/notifications/delivery/deliver.ts";
 import type { Choice } from "../components/forms.tsx";
+import { holding } from "../jobs/pauses.tsx";
 import { priorityLabels } from "../shared/labels.ts";
 import { defineTexts, type Locale } from "../shared/languages.ts";
 import type { Answer, Row } from "../shared/operations.ts";
@@ -16,6 +18,9 @@ import { defineStates } from "../components/states.tsx";
 export type Summary = Row<"listNotifications">;
 export type Detail = Answer<"readNotification">;
 type Status = Summary["status"];
+
+/** True for a pause of the jobs that deliver messages, which wait meanwhile. */
+export const holdsSending = holding({ queue: "default", jobTypeName: deliveryJob.name });
 
 export const messageStates = defineStates<Status>({
   Pending: ["idle", "In digest", "No resumo"],

@@ -7,6 +7,7 @@ export const notificationTexts = sectionTexts({
   title: ["Messages", "Mensagens"],
   caption: ["Messages, newest first", "Mensagens, as mais recentes primeiro"],
   send: ["Send a message", "Enviar uma mensagem"],
+  pauseSending: (reach: string) => [`Pause sending ${reach}`, `Pausar o envio ${reach}`],
   statistics: ["Messages by status", "Mensagens por estado"],
   total: ["All", "Todas"],
   message: ["Message", "Mensagem"],

@@ -142,7 +142,9 @@ Deno.test("the audit log shows changes, and can be filtered by action and person
   await browser.visit(`audit?action=role.update&actor=${admin.email}`);
   assert.equal(entries(), 1);
   browser.page.shows("1 field", "<i>Auditors</i>", "Readers");
-  (await browser.visit("audit")).shows("created role");
+  (await browser.visit("audit?action=role.create")).shows("created role");
+  (await browser.follow("Trace")).shows("Timeline", "created role");
+  await browser.visit("audit");
   await named(admin.userId, "Ana", "Lima");
   (await browser.visit("audit?action=role.update&actor=ana+lima")).shows("Ana Lima changed");
   const twin = await t.actor({ tenantId: admin.tenantId ?? "" });

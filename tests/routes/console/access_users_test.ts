@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { newId } from "../../../domain/shared/ids.ts";
 import { pluck } from "../../support/answers.ts";
+import { HttpClient } from "../../support/http.ts";
 import { accepted } from "../../support/outcomes.ts";
 import { setupShared } from "../../support/setup.ts";
 import { addApp } from "../auth/factors.ts";
@@ -183,6 +184,7 @@ Deno.test("a user's page shows what the user received and uploaded, and the last
     await accepted(admin.post("/api/v1/notifications/send", { ...message, subject: `Message ${n}` }));
   }
   const browser = await browse(t, admin);
+  (await browser.visit(`users/${admin.userId}`)).shows("Password resets and other mails about the account");
   const page = await browser.begin("Users", "Ana Lima");
   page.shows("notes.txt", "Message 6", "3 hours ago").lacks("Message 1"); // the newest five
   (await browser.follow("Show all")).shows("Message 1");
@@ -208,6 +210,22 @@ Deno.test("a supporter views the console as a user, reading only, with a banner 
   await browser.press("End");
   await browser.visit("account");
   assert.ok(browser.page.text.includes(support.email));
+});
+
+Deno.test("the list of who acted as users leads to what was changed meanwhile, and to nothing else", async () => {
+  const support = await t.actor({ permissions: ["act-as:users", "read:users", "create:roles"] });
+  const permissions = ["read:users", "create:roles"];
+  const ana = await t.actor({ tenantId: support.tenantId ?? "", permissions });
+  await named(support.userId, "Sam", "Help");
+  await named(ana.userId, "Ana", "Reis");
+  const makeRole = (by: HttpClient, name: string) =>
+    accepted(by.post("/api/v1/roles", { name, permissionIds: [] }));
+  await makeRole(support, "Own");
+  const asked = { reason: "Ticket 12", mayWrite: true };
+  const { accessToken } = await accepted(support.post(`/api/v1/users/${ana.userId}/act-as`, asked));
+  await makeRole(new HttpClient(t.url, accessToken), "Reviewers");
+  const page = await (await browse(t, support)).begin("Users", "Acting as users", "Changes made");
+  page.shows("Sam Help as Ana Reis created role Reviewers").lacks("created role Own");
 });
 
 Deno.test("a system administrator works in a tenant without joining it", async () => {

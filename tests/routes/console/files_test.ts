@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { eicar } from "../../support/content.ts";
 import { pdf } from "../../support/samples.ts";
+import { accepted } from "../../support/outcomes.ts";
 import { setupShared } from "../../support/setup.ts";
 import { ALL, Uploading } from "../files/uploading.ts";
 import { browse, browseAt } from "./plain_browser.ts";
@@ -71,6 +72,9 @@ Deno.test("references and a legal hold are explained and prevent a purge; afterw
   held.shows("Not while it is under legal hold", "The file is under legal hold. Release the hold");
   assert.ok(!held.offers.includes("Purge"));
   assert.equal((await actor.get(`/api/v1/files/${id}`)).body.retainUntil, "2031-05-04T11:30:00.000Z");
+  await accepted(actor.get(`/api/v1/files/${id}/download-url`));
+  (await browser.follow("Change history")).shows("requested a download of file", "file.retention");
+  await browser.visit(`files/${id}`);
   const colleague = await browse(t, await t.actor({ permissions: ALL, tenantId: actor.tenantId ?? "" }));
   await colleague.visit(`files/${id}`);
   colleague.page.shows("Only a system administrator can release it");

@@ -118,6 +118,10 @@ Deno.test("a webhook endpoint is created, tested, shows failures, delivers again
   const secret = shownSecret(browser);
   assert.match(secret, /^whsec_/);
   const { address } = (await browser.follow("Back to the endpoint")).shows("No deliveries yet");
+  assert.ok(
+    (await browser.follow("Deliveries by period")).address.endsWith(address.split("/").at(-1) ?? "?"),
+  );
+  await browser.visit(address);
   (await browser.press("Send a test event")).shows("A test event was queued.");
   const failing = await browser.waitFor("<b>said</b>");
   assert.match(failing.rows.find((row) => row.startsWith("webhook.ping")) ?? "", /500/);

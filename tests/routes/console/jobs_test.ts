@@ -109,6 +109,7 @@ Deno.test("a recurring job is created, described as text, paused, resumed, run, 
   await actor.post("/api/v1/recurring-jobs", other);
   await browser.visit("recurring");
   assert.equal((await browser.follow("new")).heading, "new", "an id like the name of another page");
+  assert.equal((await browser.follow("steward.echo")).heading, "steward.echo");
 });
 
 Deno.test("a schedule is chosen from parts: the next runs are shown, a missing part is refused, and nothing typed is lost", async () => {
@@ -193,7 +194,8 @@ Deno.test("the pages of jobs say what is paused and why, and who may resumes it"
   const browser = await browse(t, actor);
   const saysWhy = async (page: string) => (await browser.open(page)).html.includes(": The provider is down");
   for (const page of ["jobs/new", "recurring", "recurring/nightly"]) assert.ok(await saysWhy(page), page);
-  assert.ok(!await saysWhy("recurring/hourly"));
+  const other = await enqueue(actor, "steward.sleep", { milliseconds: 60_000 });
+  for (const page of ["recurring/hourly", `jobs/${other}`]) assert.ok(!await saysWhy(page), page);
   await browser.begin();
   (await browser.follow("Jobs")).shows("Queue mail is paused: The provider is down");
   (await browser.follow(`jobs/${id}`)).shows("Queue mail is paused: The provider is down");

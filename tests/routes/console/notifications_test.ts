@@ -136,3 +136,25 @@ Deno.test("every user sets their notification preferences, and a concurrent chan
   assert.equal((await visitor.put(path, { timeZoneId: "UTC" })).status, 200);
   (await browser.press("Salvar")).shows("PRECONDITION_FAILED");
 });
+
+Deno.test("an operator pauses the sending of a tenant; its messages say why they wait, and go out after it", async () => {
+  const name = `Fabrikam ${crypto.randomUUID().slice(0, 8)}`;
+  const tenantId = await t.tenant({ name });
+  const operator = await t.actor({ tenantId, permissions: ["send:notifications", "manage:jobs"] });
+  const browser = await browse(t, operator);
+  await browser.begin("Messages", `Pause sending in ${name}`);
+  await browser.press(`Pause job type notifications.deliver in ${name}`, { Reason: "wrong campaign" });
+  const { body } = await operator.post("/api/v1/notifications/send", {
+    channel: "Email",
+    recipients: [{ address: "kim@example.test" }],
+    subject: "Held",
+    textBody: "x",
+  });
+  (await browser.begin("Messages")).shows("notifications.deliver is paused: wrong campaign").lacks(
+    "Pause sending",
+  );
+  (await browser.follow("Held")).shows("is paused: wrong campaign", "Queued");
+  await browser.press(`Resume in ${name}`);
+  await browser.visit(`notifications/${body.notificationId}`);
+  (await browser.waitFor("Attempt 1: accepted")).lacks("is paused");
+});

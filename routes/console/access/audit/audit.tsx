@@ -144,7 +144,8 @@ function AuditItem({ v, entry, names }: { v: Visit; entry: Entry; names: Map<str
         </span>
         {traceId && (
           <span class="row tight">
-            {t.trace} <CopyValue v={v} value={traceId} shown={shortId(traceId)} />
+            <a href={`timeline${searchOf({ traceId })}`}>{t.trace}</a>{" "}
+            <CopyValue v={v} value={traceId} shown={shortId(traceId)} />
           </span>
         )}
       </div>

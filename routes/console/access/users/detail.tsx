@@ -228,7 +228,9 @@ const NEWEST = 5;
 /** The newest messages that the user received, with a link to the whole list. */
 function messagesCard(v: Visit, userId: string, { items, totalCount }: Page<Summary>) {
   const t = userTexts[v.locale];
-  return tableCard<Summary>(t.messages, items, t.noMessages, [
+  const { tenant } = v.viewer;
+  const none = everywhere(v).everywhere || !tenant ? t.noMessages : t.noMessagesHere(tenant.name);
+  return tableCard<Summary>(t.messages, items, none, [
     {
       head: t.subject,
       cell: ({ id, tenantId, subject, templateSlug }) => (

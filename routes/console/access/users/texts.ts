@@ -216,6 +216,10 @@ export const userTexts = sectionTexts({
   noSuchUser: ["No user has this email.", "Nenhum usuário tem este e-mail."],
   messages: ["Messages to this user", "Mensagens para este usuário"],
   noMessages: ["No messages to this user", "Nenhuma mensagem para este usuário"],
+  noMessagesHere: (tenant: string) => [
+    `No messages of ${tenant} to this user. Password resets and other mails about the account are sent by the service; only its administrators see them.`,
+    `Nenhuma mensagem de ${tenant} para este usuário. Redefinições de senha e outros e-mails sobre a conta são enviados pelo serviço; só os administradores dele os veem.`,
+  ],
   files: ["Files of this user", "Arquivos deste usuário"],
   noFiles: ["This user has uploaded no files", "Este usuário não enviou arquivos"],
   showAll: ["Show all", "Mostrar todos"],
@@ -279,6 +283,7 @@ export const delegationTexts = sectionTexts({
     `${name} was asked. You can begin as soon as the user allows it.`,
     `${name} recebeu o pedido. Pode começar assim que o usuário o permitir.`,
   ],
+  changes: ["Changes made", "Alterações feitas"],
   begin: ["Begin", "Começar"],
   end: ["End", "Terminar"],
   ended: ["It has ended. You are yourself again.", "Terminou. Volta a ser você."],
