@@ -59,7 +59,7 @@ async function startTwoClocks(secondsOff: number) {
     (index) => index === 0 ? { JOB_CONCURRENCY: "0" } : clock.env,
   );
   const sql = connectPostgres(instances.databaseUrl, { max: 2 });
-  await sql`update recurring_jobs set next_run_at = now()`;
+  await sql`update recurring_jobs set next_run_at = now() - interval '1 ms'`;
   const [right = "", off = ""] = instances.processes.map(({ url }) => url);
   return {
     clock,

@@ -182,7 +182,7 @@ Deno.test("the database allows the known changes of a file's state and no others
     for (const to of STATES.filter((state) => state !== from)) {
       const id = await files.fileIn(from, { tenantId: null });
       const move =
-        sql`update files set status = ${to}::file_status, completed_at = now(), scan_due_at = now(),
+        sql`update files set status = ${to}::file_status, completed_at = now(), scan_due_at = now() - interval '1 ms',
         staged_etag = 'x', final_key = ${`files/${id}`}, sha256 = 'abc', available_at = now(), signature_name = 'x',
         purge_reason = ${to === "Purged" ? "x" : null}, purged_at = ${to === "Purged" ? new Date() : null}
         where id = ${id}`;

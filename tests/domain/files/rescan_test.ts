@@ -264,7 +264,7 @@ Deno.test("many instances start only one rescan; of a batch that runs twice one 
   await upToDate(new Engine(7));
   await sql`insert into files (id, profile, file_name, declared_content_type, size_bytes, staging_key, upload_expires_at)
     select gen_random_uuid(), 'document', 'a', 'text/plain', 1, 'many/' || n, now() from generate_series(1, 101) n`;
-  await sql`update files set status = 'Scanning', completed_at = now(), scan_due_at = now(), staged_etag = 'x',
+  await sql`update files set status = 'Scanning', completed_at = now(), scan_due_at = now() - interval '1 ms', staged_etag = 'x',
     final_key = 'gone/' || id, final_etag = 'y' where staging_key like 'many/%'`;
   await sql`update files set status = 'Available', sha256 = encode(sha256('1'), 'hex'), available_at = now(),
     scan_due_at = null where staging_key like 'many/%'`;

@@ -110,7 +110,7 @@ Deno.test("outages of a dependency are retried with growing delays and use up no
   /** Runs one more attempt, `hours` after the first outage. */
   async function attemptAfter(hours: number, error: Error = new DependencyUnavailable("the store is away")) {
     await sql`
-      update jobs set status = 'Enqueued', due_at = now(), outage_since = now() - make_interval(secs => ${
+      update jobs set status = 'Enqueued', due_at = now() - interval '1 ms', outage_since = now() - make_interval(secs => ${
       hours * 3600
     })
       where id = ${job.id}`;

@@ -120,7 +120,7 @@ Deno.test("a push whose secrets cannot be read opens no lease, which nothing wou
 
 Deno.test("an attempt past its deadline is counted once its end has committed", async () => {
   const jobId = await running();
-  await sql`update jobs set lease_until = now(), deadline = now() where id = ${jobId}`;
+  await sql`update jobs set lease_until = now() - interval '1 ms', deadline = now() - interval '1 ms' where id = ${jobId}`;
   let ended = 0;
   const onEnded = (attempts: EndedAttempt[]) => {
     ended += attempts.filter((attempt) => attempt.jobId === jobId).length;

@@ -356,7 +356,7 @@ Deno.test("a long line of a limited type keeps to the limit, is not rewritten an
   await w.hasSettled(120);
   assert.equal(starts, 20);
   await until(async () => (await sql`select from job_bucket_events`).length === 0); // a fold takes these tokens later
-  await sql`update job_buckets set full_at = full_at - interval '1 hour', next_at = now() where bucket = ${bucket}`;
+  await sql`update job_buckets set full_at = full_at - interval '1 hour', next_at = now() - interval '1 ms' where bucket = ${bucket}`;
   await w.hasSettled(140);
   await releaser.stop();
   assert.equal(starts, 40);
@@ -416,6 +416,6 @@ Deno.test("a second attempt that wants the worker is postponed; the worker is fr
   wants.resolve();
   await until(async () => (await statusesOf(second))[0] === "Scheduled");
   ends.resolve();
-  await sql`update jobs set due_at = now(), status = 'Enqueued' where job_type_name = ${second.name}`;
+  await sql`update jobs set due_at = now() - interval '1 ms', status = 'Enqueued' where job_type_name = ${second.name}`;
   await until(async () => (await statusesOf(second))[0] === "Succeeded");
 });

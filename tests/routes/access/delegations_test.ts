@@ -123,7 +123,7 @@ Deno.test("it ends with the actor's own session, with the rights of both, by its
     ({ support }) =>
       accepted(t.systemAdmin.put(`/api/v1/admin/users/${support.userId}`, { isActive: false })),
     ({ ana }) => sql`update users set security_version = security_version + 1 where id = ${ana.userId}`,
-    ({ id }) => sql`update sessions set expires_at = now() where id = ${id}`,
+    ({ id }) => sql`update sessions set expires_at = now() - interval '1 ms' where id = ${id}`,
     ({ support }) =>
       accepted(t.systemAdmin.put(`/api/v1/tenants/${support.tenantId}`, { actAs: "forbidden" })),
   ];

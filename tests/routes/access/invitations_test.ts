@@ -188,7 +188,7 @@ Deno.test("one invitation per email and tenant is open, also of simultaneous req
 
 Deno.test("an expired or revoked invitation is refused, shown so, and replaced by a new one", async () => {
   const ends: [status: string, end: (id: string) => Promise<unknown>][] = [
-    ["Expired", (id) => sql`update invitations set expires_at = now() where id = ${id}`],
+    ["Expired", (id) => sql`update invitations set expires_at = now() - interval '1 ms' where id = ${id}`],
     ["Revoked", (id) => admin.delete(`${at}/${id}`)],
   ];
   for (const [status, end] of ends) {
@@ -204,7 +204,7 @@ Deno.test("an expired or revoked invitation is refused, shown so, and replaced b
 
 Deno.test("sending again mails a new link, which replaces the former and works for seven days", async () => {
   const { id, email, token } = await invited();
-  await sql`update invitations set expires_at = now() where id = ${id}`;
+  await sql`update invitations set expires_at = now() - interval '1 ms' where id = ${id}`;
   const resend = () => admin.post(`${at}/${id}/resend`);
   const { result: again, token: newest } = await mailed(email, resend);
   assert.equal(again.body.status, "Pending");
@@ -317,7 +317,7 @@ Deno.test("an invitation gives nothing once its inviter is deactivated, deleted,
   const program = { userId: account.id, tenantId };
   assert.equal((await accept(await give(program))).status, 200);
   const token = await give(program);
-  await sql`update service_accounts set expires_at = now() where id = ${account.id}`;
+  await sql`update service_accounts set expires_at = now() - interval '1 ms' where id = ${account.id}`;
   refused(await accept(token), 403, "INVITATION_INVITER_FORBIDDEN");
   await sql`update service_accounts set expires_at = null where id = ${account.id}`;
   await t.systemAdmin.delete(`/api/v1/service-accounts/${account.id}`);

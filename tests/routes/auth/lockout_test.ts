@@ -205,7 +205,7 @@ Deno.test("wrong passwords of a known device lock only this device, for 15 minut
 
 Deno.test("a device of another user, a forged, an expired and a malformed token count as none", async () => {
   const [own, other, expired] = [await withDevice(), await withDevice(), await withDevice()];
-  await sql`update known_devices set expires_at = now() where user_id = ${expired.id}`;
+  await sql`update known_devices set expires_at = now() - interval '1 ms' where user_id = ${expired.id}`;
   const cases: [{ id: string; email: string }, string][] = [
     [own, other.deviceToken],
     [expired, expired.deviceToken],

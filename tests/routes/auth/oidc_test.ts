@@ -159,7 +159,7 @@ Deno.test("with returnTo the browser is redirected with a code, which can be exc
   await accepted(withToken(t, good?.body.accessToken).get("/auth/me"));
   await refused(INVALID, exchange(code));
   const [, late] = (await run(login, "corp", { returnTo: "/welcome" })).location.split("#code=");
-  await sql`update oidc_handovers set expires_at = now()`;
+  await sql`update oidc_handovers set expires_at = now() - interval '1 ms'`;
   await refused(INVALID, exchange(late));
   const { status, location } = await run(account(), "corp", { returnTo: "/welcome" });
   const expected = "https://steward.test/welcome#error=OIDC_USER_UNKNOWN_FORBIDDEN";
@@ -279,7 +279,7 @@ Deno.test("a state that is unknown, changed, missing, another provider's, expire
   await refused(WRONG_STATE, comeBack(flow, callback));
   const late = await begin();
   const lateCallback = await back(late, login);
-  await sql`update oidc_flows set expires_at = now()`;
+  await sql`update oidc_flows set expires_at = now() - interval '1 ms'`;
   await refused(WRONG_STATE, comeBack(late, lateCallback));
 });
 

@@ -80,7 +80,7 @@ Deno.test("an unknown, expired, ended or foreign factor token, and that of an in
   const [user, other] = [await appUser(t), await appUser(t)];
   const use = (factorToken: string) => finish(t, factorToken, { code: user.app.code() });
   const token = await half(t, user);
-  await sql`update factor_tokens set expires_at = now() where user_id = ${user.id}`;
+  await sql`update factor_tokens set expires_at = now() - interval '1 ms' where user_id = ${user.id}`;
   await refused(GONE, use(token), use("unknown"));
   await refused(WRONG, use(await half(t, other)));
   const ended = await half(t, user);

@@ -219,7 +219,7 @@ Deno.test("job.failed comes for every failed attempt, and only the last one is m
   await poll(by, "types=job.failed");
   const id = await fail(by, 1);
   await settled(id, ["Failed"]);
-  await sql`update jobs set due_at = now() where id = ${id}`;
+  await sql`update jobs set due_at = now() - interval '1 ms' where id = ${id}`;
   await Promise.all([here.steward.sweep(), there.steward.sweep()]);
   await settled(id);
   const events = (await stored(id)).map(({ type, data: { attempt, isLast } }) => [type, attempt, isLast]);

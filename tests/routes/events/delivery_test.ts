@@ -38,7 +38,7 @@ async function hurry({ id }: Hook, count = 1): Promise<void> {
       where d.endpoint_id = ${id} and d.status = 'Pending' and j.status = 'Scheduled'`;
   await until(waiting, ({ length }) => length === count, { what: "jobs of the next attempts" });
   await sql`update webhook_deliveries set next_attempt_at = now() where endpoint_id = ${id} and status = 'Pending'`;
-  await sql`update jobs set due_at = now()
+  await sql`update jobs set due_at = now() - interval '1 ms'
     where id in (select job_id from webhook_deliveries where endpoint_id = ${id} and status = 'Pending')`;
   await t.steward.sweep();
 }
@@ -224,7 +224,7 @@ Deno.test("deleting an endpoint deletes its waiting deliveries", async () => {
   const [{ jobId } = { jobId: "" }] = await sql<{ jobId: string }[]>`
     select job_id from webhook_deliveries where id = ${id}`;
   await accepted(h.by.delete(h.path), 204);
-  await sql`update jobs set due_at = now() where id = ${jobId} and status = 'Scheduled'`;
+  await sql`update jobs set due_at = now() - interval '1 ms' where id = ${jobId} and status = 'Scheduled'`;
   await t.steward.sweep();
   assert.equal(await t.settled(jobId), "Succeeded");
   assert.equal(h.receiver.received.length, 1);

@@ -119,7 +119,7 @@ Deno.test("a delivery that a pause keeps waiting is not taken for a lost one, an
   const id = await failedPing(h);
   await pause(h);
   await sql`update webhook_deliveries set next_attempt_at = now() - interval '1 hour' where id = ${id}`;
-  await sql`update jobs set due_at = now() where id = (select job_id from webhook_deliveries where id = ${id})`;
+  await sql`update jobs set due_at = now() - interval '1 ms' where id = (select job_id from webhook_deliveries where id = ${id})`;
   await t.steward.sweep();
   await is(id, "Pending", { held: true });
   assert.equal((await resumeLost(platform)).rows, 0);

@@ -32,7 +32,7 @@ const is = (deliveryId: string, status: string, o = {}) => deliveryIs(t, deliver
 /** Makes a delivery that waits for its next attempt due. */
 async function hurry(deliveryId: string): Promise<void> {
   await sql`update webhook_deliveries set next_attempt_at = now() where id = ${deliveryId} and status = 'Pending'`;
-  await sql`update jobs set due_at = now()
+  await sql`update jobs set due_at = now() - interval '1 ms'
     where id = (select job_id from webhook_deliveries where id = ${deliveryId}) and status = 'Scheduled'`;
   await t.steward.sweep();
 }

@@ -88,7 +88,7 @@ Deno.test("a repeat of a reservation whose answer was lost gets the same file wh
     const change = { profile: "document", contentType: "text/plain", sizeBytes: 4, parts };
     const first = await accepted(reserve(change, key), 201);
     const loseAnswer = (fileId: string) =>
-      sql`update idempotency_keys set status = null, headers = null, body = null, claimed_until = now()
+      sql`update idempotency_keys set status = null, headers = null, body = null, claimed_until = now() - interval '1 ms'
         where strpos(body, ${fileId}) > 0`;
     await loseAnswer(first.fileId);
     const again = await accepted(reserve(change, key), 201);
@@ -99,7 +99,7 @@ Deno.test("a repeat of a reservation whose answer was lost gets the same file wh
     await accepted(actor.post(`/api/v1/files/${first.fileId}/complete`, named));
 
     await loseAnswer(first.fileId);
-    await sql`update files set upload_expires_at = now() where id = ${first.fileId}`;
+    await sql`update files set upload_expires_at = now() - interval '1 ms' where id = ${first.fileId}`;
     assert.notEqual((await accepted(reserve(change, key), 201)).fileId, first.fileId);
   }
 });

@@ -216,7 +216,7 @@ Deno.test("after a full run no key, bucket or storage host is in any answer, log
     await ask(actor.get(`/api/v1/files/${fileId}/scan-attempts`));
     putBack();
   }
-  await sql`update files set upload_expires_at = now(), retain_until = null, completed_at = now() - interval '100 days',
+  await sql`update files set upload_expires_at = now() - interval '1 ms', retain_until = null, completed_at = now() - interval '100 days',
     legal_hold = false where tenant_id = ${tenantId}`;
   await expireReservations(p);
   await collectExpired(p);

@@ -86,7 +86,7 @@ export class Uploading {
         now() + interval '15 minutes', ${o.retentionClass ?? "Standard"}, ${o.retainUntil ?? null},
         ${o.legalHold ?? false})`;
     if (status === "Pending") return id;
-    await sql`update files set status = 'Scanning', completed_at = now(), scan_due_at = now(), staged_etag = 'x',
+    await sql`update files set status = 'Scanning', completed_at = now(), scan_due_at = now() - interval '1 ms', staged_etag = 'x',
       final_key = ${`files/${id}`}, final_etag = 'y' where id = ${id}`;
     if (status === "Scanning") return id;
     await sql`update files set scan_due_at = null, sha256 = 'abc',

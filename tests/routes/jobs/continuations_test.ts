@@ -148,7 +148,7 @@ Deno.test("parents that end at the same time on several workers release each con
   const children = await Promise.all(
     [2, 3, 4].map((n) => child({ parentJobIds: ids.slice(0, n), scheduledAt: LATER })),
   );
-  await sql`update jobs set status = 'Enqueued', due_at = now(), lane = ${lane} where id = any(${ids}::uuid[])`;
+  await sql`update jobs set status = 'Enqueued', due_at = now() - interval '1 ms', lane = ${lane} where id = any(${ids}::uuid[])`;
   const workers = await Promise.all(ids.map(() => openLease(sql, "test")));
   const claims = [];
   for (const worker of workers) claims.push(await claimFromLanes(sql, worker, { lanes: [lane], take: 1 }));

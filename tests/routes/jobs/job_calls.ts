@@ -56,7 +56,7 @@ export async function enqueueMany(
 
 /** Makes waiting jobs due now. */
 export async function runNow({ sql, platform }: TestService, ...ids: string[]): Promise<void> {
-  await sql`update jobs set status = 'Enqueued', due_at = now() where id = any(${ids}::uuid[])`;
+  await sql`update jobs set status = 'Enqueued', due_at = now() - interval '1 ms' where id = any(${ids}::uuid[])`;
   platform.wakeUps.at(new Date(0));
 }
 

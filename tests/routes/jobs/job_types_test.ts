@@ -215,7 +215,7 @@ Deno.test("a rotated secret replaces the first one, which also signs for a day; 
     from job_type_old_secrets where secret = ${first.body.secret}`;
   assert.ok(old?.hours > 23 && old?.hours <= 24);
   assert.ok(!JSON.stringify((await tenant.get(at(name))).body).includes("whsec_"));
-  await sql`update job_type_old_secrets set valid_until = now() where secret = ${secret}`;
+  await sql`update job_type_old_secrets set valid_until = now() - interval '1 ms' where secret = ${secret}`;
   assert.deepEqual(await secrets(), [second.body.secret, first.body.secret]);
   assert.equal(await auditOf(name), "create,rotate-secret,rotate-secret");
   await tenant.delete(at(name));

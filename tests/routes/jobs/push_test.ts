@@ -257,7 +257,8 @@ Deno.test("after a rotation both secrets sign; another tenant's type of that nam
   await run(name, "Succeeded");
   const [first] = await pushes(1);
   for (const each of [secret, body.secret]) first?.verify(each);
-  await t.steward.platform.sql`update job_type_old_secrets set valid_until = now() where secret = ${secret}`;
+  await t.steward.platform
+    .sql`update job_type_old_secrets set valid_until = now() - interval '1 ms' where secret = ${secret}`;
   await run(name, "Succeeded");
   const [, later] = await pushes(2);
   later?.verify(body.secret);

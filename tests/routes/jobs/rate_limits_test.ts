@@ -28,7 +28,7 @@ const release = (type: string) =>
 /** The tokens of `seconds` come. */
 async function pass(type: string, seconds: number): Promise<void> {
   await release(type);
-  await sql`update job_buckets set full_at = full_at - make_interval(secs => ${seconds}), next_at = now()
+  await sql`update job_buckets set full_at = full_at - make_interval(secs => ${seconds}), next_at = now() - interval '1 ms'
     where ${bucketsOf(type)}`;
 }
 /** Claims and settles the jobs that may start now. @returns their arguments */
@@ -105,7 +105,7 @@ Deno.test("a tenant without workers does not keep the tokens of a shared bucket"
   await release(shared);
   await enqueueMany(two, shared, [2]);
   assert.deepEqual(await start(two, shared), []);
-  await sql`update job_buckets set released_at = now() - interval '11 s', next_at = now() where ${
+  await sql`update job_buckets set released_at = now() - interval '11 s', next_at = now() - interval '1 ms' where ${
     bucketsOf(shared)
   }`;
   assert.deepEqual(await start(two, shared), [2]);

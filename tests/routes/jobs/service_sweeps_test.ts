@@ -35,7 +35,7 @@ Deno.test("what a crash leaves open is swept twice a minute: a direct mail and a
     where id = ${notificationId}`;
   await sql`update jobs set status = 'DeadLettered' where id = (select job_id from report_executions where id = ${id})`;
   await sql`update report_executions set status = ${STATUS.Generating} where id = ${id}`;
-  await sql`update jobs set due_at = now(), status = 'Enqueued'
+  await sql`update jobs set due_at = now() - interval '1 ms', status = 'Enqueued'
     where status = 'Scheduled' and job_type_name = any(${SWEEPS}::text[])`;
   await t.steward.sweep();
   await reached(actor, id, STATUS.Failed);

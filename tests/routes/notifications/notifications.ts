@@ -53,7 +53,7 @@ export const delivered = async (t: TestService, actor: Actor, body: Record<strin
  */
 export async function hurry(t: TestService, notificationId: string, attempts = 1_000): Promise<void> {
   const { count } = await t.steward.platform.sql`
-    update jobs set due_at = now(), status = 'Enqueued'
+    update jobs set due_at = now() - interval '1 ms', status = 'Enqueued'
     where id = (select job_id from notifications where id = ${notificationId}) and status in ('Scheduled', 'Failed')
       and (select count(*) from notification_attempts where notification_id = ${notificationId}) < ${attempts}`;
   if (count > 0) await t.steward.sweep();

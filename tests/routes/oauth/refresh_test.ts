@@ -71,7 +71,7 @@ Deno.test("a grant ends with the access of its user, and with the browser's sess
     deactivated: (id) => systemAdmin.put(`/api/v1/admin/users/${id}`, { isActive: false }),
     deleted: (id) => systemAdmin.delete(`/api/v1/admin/users/${id}`),
     "all sessions ended": (id) => sql`update sessions set revoked_at = now() where user_id = ${id}`,
-    expired: (id) => sql`update sessions set expires_at = now() where user_id = ${id}`,
+    expired: (id) => sql`update sessions set expires_at = now() - interval '1 ms' where user_id = ${id}`,
   };
   for (const [name, change] of Object.entries(changes)) {
     const { browser, who } = await signedInBrowser(t);

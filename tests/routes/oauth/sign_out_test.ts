@@ -144,7 +144,7 @@ Deno.test("a client that does not answer gets the token again; others do not", a
     what: "a failed attempt",
   });
   broken.status = 204;
-  await sql`update jobs set due_at = now(), status = 'Enqueued' where id = ${
+  await sql`update jobs set due_at = now() - interval '1 ms', status = 'Enqueued' where id = ${
     failed[0]?.id ?? ""
   } and status = 'Failed'`;
   await t.steward.sweep();
@@ -184,7 +184,9 @@ Deno.test("a client's lifetimes bound its tokens and its sign-in", async () => {
   await sql`update sessions set created_at = created_at - interval '2 hours' where id = ${String(sid)}`;
   const next = await accepted(refresh(t, client, tokens.refresh_token));
   assert.equal((await expiry())?.whole, 10_800);
-  await sql`update oauth_grants set refresh_expires_at = now() where session_id = ${String(sid)}`;
+  await sql`update oauth_grants set refresh_expires_at = now() - interval '1 ms' where session_id = ${
+    String(sid)
+  }`;
   await refused("400 invalid_grant", refresh(t, client, next.refresh_token));
   const { id } = await makeClient(systemAdmin);
   const put = (more: object) => systemAdmin.put(`/api/v1/oauth-clients/${id}`, more);

@@ -139,7 +139,7 @@ Deno.test("a code that is used again, or too late, gives nothing, and a replay e
   assert.equal(await isLive(tokens.access_token), false);
   await refused(GONE, refresh(t, client, tokens.refresh_token));
   const late = await newCode();
-  await sql`update oauth_grants set code_expires_at = now() where code_used_at is null`;
+  await sql`update oauth_grants set code_expires_at = now() - interval '1 ms' where code_used_at is null`;
   await refused(GONE, redeem(t, client, late));
   const raced = await newCode();
   const answers = await Promise.all(Array.from({ length: 3 }, () => outcome(redeem(t, client, raced))));

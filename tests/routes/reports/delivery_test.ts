@@ -139,7 +139,7 @@ Deno.test("a link stops working after a day, or when its report or file is delet
   const made = () => deliveredLink(actor);
   const [expired, deleted, purged] = [await made(), await made(), await made()];
   const hash = digest(expired.link.split("/").at(-1) ?? "");
-  await sql`update report_links set created_at = now() - interval '25 hours', expires_at = now()
+  await sql`update report_links set created_at = now() - interval '25 hours', expires_at = now() - interval '1 ms'
     where token_hash = ${hash}`;
   assert.equal((await actor.delete(`${REPORTS}/${deleted.id}`)).status, 204);
   await sql`update files set status = 'Purged', purged_at = now(), purge_reason = 'test', final_key = null

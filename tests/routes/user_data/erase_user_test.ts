@@ -391,7 +391,7 @@ Deno.test("an erasure that failed midway is finished by the next attempt", async
   const { body } = await clerk.post(`/api/v1/users/${him.id}/erase`, { reason: "asked" });
   const [job] = await sql`select job_id from data_requests where id = ${body.id}`;
   await t.settled(job?.jobId, ["Failed"]);
-  await sql`update jobs set due_at = now(), status = 'Enqueued' where id = ${job?.jobId} and status = 'Failed'`;
+  await sql`update jobs set due_at = now() - interval '1 ms', status = 'Enqueued' where id = ${job?.jobId} and status = 'Failed'`;
   await t.steward.sweep();
   await ended(clerk, body.statusUrl);
   assert.equal(failures, 2);

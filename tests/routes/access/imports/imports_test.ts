@@ -220,7 +220,7 @@ Deno.test("an import of a service account has none of its rights once the accoun
   const requester = { userId: account.id, apiKeyId: null, isServiceAccount: true, actingTenantId: tenantId };
   const left = async () => [...await permissionsLeft(sql, { ...requester, permissions: ["create:users"] })];
   assert.deepEqual(await left(), ["create:users"]);
-  await sql`update service_accounts set expires_at = now() where id = ${account.id}`;
+  await sql`update service_accounts set expires_at = now() - interval '1 ms' where id = ${account.id}`;
   assert.deepEqual(await left(), []);
 });
 
