@@ -320,7 +320,8 @@ Deno.test("a prefetched job that a caller asks to stop is cancelled, also if the
     if (asked !== undefined) return;
     const [held] = await sql<{ id: string }[]>`
       update jobs set cancel_requested_at = now() where id = (select max(id::text)::uuid from jobs
-        where job_type_name = ${quick.name} and status = 'Processing' and id > ${jobId}) returning id`;
+        where job_type_name = ${quick.name} and status = 'Processing' and id > ${jobId}
+          and started_at = (select started_at from jobs where id = ${jobId})) returning id`; // of the same claim: held
     asked = held?.id;
     if (asked === undefined) return;
     await w.worker.checkCancelRequests().catch(() => {});
