@@ -11,9 +11,12 @@ const ADDRESS_LIMIT = { failures: 30, minutes: 5 };
 const userSubject = (userId: string) => `user:${userId}`;
 const deviceSubject = (deviceId: string) => `device:${deviceId}`;
 const addressSubject = (address: string) => `address:${address}`;
-/** Lower-case, as users are looked up; hashed, because it may be a person's email at another service. */
+/**
+ * By its key, as users are looked up; a text without a domain may have none. Hashed, because it may be a person's email at
+ * another service.
+ */
 const emailSubject = (q: Sql, email: string) =>
-  q`'email:' || encode(sha256(convert_to(mail_key(${email}), 'UTF8')), 'hex')`;
+  q`'email:' || encode(sha256(convert_to(coalesce(mail_key(${email}), lower(${email})), 'UTF8')), 'hex')`;
 
 /** The account of a sign-in attempt. */
 export interface TriedAccount {

@@ -72,6 +72,13 @@ Deno.test("an unknown email is locked and unlocked like a user's", async () => {
   await assertLocked(nobody);
 });
 
+Deno.test("a text that is no email is locked like an unknown email", async () => {
+  for (const text of ["ǚ", "ǚ@"]) {
+    await fail(text, 5);
+    await assertLocked(text);
+  }
+});
+
 Deno.test("an inactive and a deleted account lock in the same way whether the password is right or wrong", async () => {
   const changes = [[sql`is_active = false`, PASSWORD], [sql`deleted_at = now()`, "wrong"]] as const;
   for (const [change, password] of changes) {
