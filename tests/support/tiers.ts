@@ -21,6 +21,7 @@ const ALONE = [
   "infra/objectstore/memory_deep.ts",
   "infra/postgres/connections_deep.ts",
   "infra/scanner/yara_deep.ts",
+  "operations/image_deep.ts",
   "operations/instances_deep.ts",
   "operations/soak_deep.ts",
   "routes/auth/password_time_deep.ts",
