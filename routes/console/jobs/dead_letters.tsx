@@ -111,7 +111,7 @@ async function groupsPage(v: Visit): Promise<View> {
       timeColumn(v, t.last, "lastFailedAt"),
       actionsColumn(v, (group) => (
         group.errorPattern && (
-          <span class="row">
+          <span class="row end">
             {buttonLink(`dead-letters/retry${searchFor(group)}`, t.retryGroup, { icon: "retry" })}
             {buttonLink(`dead-letters/purge${searchFor(group)}`, t.purgeGroup, { icon: "trash" })}
           </span>
