@@ -130,7 +130,7 @@ export async function reenqueueLocked(
   return { retriedJobIds, holders: jobIds.filter((id, n) => id !== newIds[n]) };
 }
 
-/** What a job has in common with the one that runs its work again. */
+/** The columns that a job shares with the one that runs its work again. */
 type EndedWork =
   & Pick<LockedJob, "jobTypeName" | "argsTypeName" | "queue" | "tenantId" | "uniqueKey" | "uniqueSeconds">
   & { priority: number | null };
